@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kind "dma-buf": memory of another driver. Attached, held where it is, mapped for
- * the CPU and made accessible once, at registration; executors see only the mapping, and
- * no device does.
+ * The kind "dma-buf": memory of another driver. At registration the buffer is attached, held where
+ * it is, mapped for the CPU and made accessible, once; executors see only the mapping, and no
+ * device accesses the buffer by this attachment.
  *
- * Memory of a dynamic exporter is attached dynamically and pinned. That of others does
- * not move while it is attached; some of them (DRM's) pin it for that, so a mapping for
- * the CPU alone would not do. They are attached statically: for a dynamic importer the
- * kernel would map the pages for DMA, once per registration, which no executor needs, and
- * DMA_API_DEBUG takes two such mappings of one buffer for a bug.
+ * Memory of a dynamic exporter is attached dynamically and pinned. Memory of other exporters does
+ * not move while it is attached; some of them (DRM's) pin it upon attachment, so a mapping for the
+ * CPU alone would not do. Such memory is attached statically: for a dynamic importer the kernel
+ * would map the pages for DMA, once per registration, which no executor needs, and DMA_API_DEBUG
+ * takes two such mappings of one buffer for a bug.
  *
- * The exporter may take the memory away whenever it wants by invalidate_mappings. That means
- * revocation, for good: executors are stopped first, then mapping and pin are given up, all
- * before the callback returns. It is called for one attachment after the other, and the
- * first of ours stops the executors of all, so that the exporter waits for them once.
- * @held and @stopped are guarded by the buffer's dma_resv, and so are @mapped and @map;
- * readers use the mapping's address only, under the protection of gda_core. Moves of memory
- * that is not held, those that our own pinning causes included, are ignored.
+ * The exporter may take the memory away whenever it wants, by invalidate_mappings. That is a
+ * revocation, for good: executors are stopped first, then mapping and pin are given up, all before
+ * the callback returns. The exporter calls it for one attachment after the other, and the first of
+ * our attachments stops the executors of all, so that the exporter waits for them once. @held and
+ * @stopped are guarded by the buffer's dma_resv, and so are @mapped and @map; readers use the
+ * mapping's address only, under the protection of gda_core. Moves of memory that is not held are
+ * ignored, among them those that our own pinning causes.
  *
- * Where mappings do not come under dma_resv (GDA_VMAP_UNDER_RESV), the callback cannot
- * give one up, because dma_buf_vmap() takes dma_resv last. There @mapped and @map are guarded
- * by a lock of gda_dmabuf_maps, and a mapping of memory that moved stays, unused, until
- * the MR is deregistered or the buffer is registered again: as long as one is left, the kernel
+ * In kernels that do not map under dma_resv (GDA_VMAP_UNDER_RESV is not defined), the callback
+ * cannot give a mapping up, because dma_buf_vmap() takes dma_resv last. There @mapped and @map are
+ * guarded by a lock of gda_dmabuf_maps. A mapping of memory that moved stays, unused, until the MR
+ * is deregistered or the buffer is registered again: as long as one mapping is left, the kernel
  * hands it out again.
  */
 #include <linux/dma-buf.h>
@@ -51,20 +51,20 @@ struct gda_dmabuf {
 	struct iosys_map map;
 	void *addr;		/* of the MR's first byte */
 	u64 length;		/* of the MR */
-	bool held;		/* pinned if it can move, and not taken away */
-	bool stopped;		/* about to be: executors look no more */
+	bool held;		/* the memory is pinned if it can move, and was not taken away */
+	bool stopped;		/* the memory is about to be taken away: executors look no more */
 	bool mapped;
 };
 
 /*
- * Unless GDA_VMAP_UNDER_RESV: what is mapped, by dma-buf. The lock is held while the
- * exporter maps, and there are many, so that others do not wait for that. It comes before
- * any dma_resv.
+ * Used unless GDA_VMAP_UNDER_RESV: lists of what is mapped, hashed by dma-buf. The lock of a list
+ * is held while the exporter maps; there are many lists, so that other buffers do not wait for
+ * that. The lock is taken before any dma_resv.
  */
 #define GDA_DMABUF_MAPS_BITS	6
 
 static struct gda_dmabuf_maps {
-	struct mutex lock;	/* of the list, and of its buffers' mappings */
+	struct mutex lock;	/* guards the list, and the mappings of its buffers */
 	struct list_head list;
 } gda_dmabuf_maps[1 << GDA_DMABUF_MAPS_BITS];
 
@@ -91,7 +91,7 @@ static void gda_dmabuf_unmap(struct gda_dmabuf *db)
 	dma_buf_vunmap(db->dmabuf, &db->map);
 }
 
-/* Give up the pin, and the mapping if possible. No executor reads any more. */
+/* Give up the pin, and the mapping if possible. No executor reads the memory any more. */
 static void gda_dmabuf_release(struct gda_dmabuf *db)
 {
 	dma_resv_assert_held(db->dmabuf->resv);
@@ -104,7 +104,7 @@ static void gda_dmabuf_release(struct gda_dmabuf *db)
 
 static const struct dma_buf_attach_ops gda_dmabuf_attach_ops;
 
-/* All attachments of ours that hold the buffer are about to lose it. */
+/* Stop the executors of all our attachments that hold the buffer: they are about to lose it. */
 static void gda_dmabuf_stop(struct dma_buf *dmabuf)
 {
 	struct dma_buf_attachment *attach;
@@ -117,7 +117,7 @@ static void gda_dmabuf_stop(struct dma_buf *dmabuf)
 			continue;
 		gda_mem_revoke_begin(db->backing);
 		db->stopped = true;
-		/* as many as a user likes, each with all the queues of a context */
+		/* a user may have any number of them, each with all the queues of a context */
 		cond_resched();
 	}
 	gda_mem_revoke_wait();
@@ -162,13 +162,13 @@ static int gda_dmabuf_map(struct gda_dmabuf *db)
 	if (ret)
 		return ret == -ENOMEM || ret == -EINTR ? ret : -EOPNOTSUPP;
 	db->mapped = true;
-	/* I/O memory wants accessors of its own, which executors do not have yet */
+	/* I/O memory needs accessors of its own, which executors do not have yet */
 	return db->map.is_iomem ? -EOPNOTSUPP : 0;
 }
 
 /*
- * Map what is held where that is not done under dma_resv: it may move in between.
- * Mappings that are stale were so before it was held.
+ * Map a held buffer in kernels that do not map under dma_resv: the buffer may move in between.
+ * Mappings that are stale were stale before the buffer was held.
  */
 static int gda_dmabuf_map_late(struct gda_dmabuf *db)
 {
@@ -196,7 +196,7 @@ static int gda_dmabuf_map_late(struct gda_dmabuf *db)
 	return ret;
 }
 
-/* On failure the caller releases what there is. */
+/* On failure the caller releases what this function has acquired. */
 static int gda_dmabuf_open(struct gda_dmabuf *db)
 {
 	struct dma_resv *resv = db->dmabuf->resv;
@@ -320,7 +320,7 @@ static u32 gda_dmabuf_span(const struct gda_mem_backing *b, u64 off, u32 len, vo
 {
 	const struct gda_dmabuf *db = b->priv;
 
-	/* speculation may come here with any @off: clamp, then select a pointer */
+	/* a mispredicted branch may come here with any @off: clamp it, then select a pointer */
 	*ptr = db->addr + array_index_nospec(off, db->length);
 	return len;
 }

@@ -9,9 +9,9 @@
  * the list and never held while a client is called. A memory holds its client's module from before
  * get() until after put(), and its backing, which invalidation revokes, lives longer.
  *
- * The CPU's address belongs to the client, which undoes it when it invalidates or puts. So
- * nothing here has to be undone by invalidation, and there is nothing that it could meet
- * halfway: not registration, not deregistration, not itself.
+ * The CPU's address belongs to the client, which gives it up when the memory is invalidated or put.
+ * So invalidation has nothing to undo here, and can run beside a registration, a deregistration or
+ * another invalidation.
  */
 #include <linux/iosys-map.h>
 #include <linux/module.h>
@@ -33,7 +33,7 @@ struct gda_peer_memory {
 	struct gda_mem_backing *backing;
 	struct gda_peer_client *client;
 	void *priv;		/* the client's */
-	void *addr;		/* of the MR's first byte, for the CPU */
+	void *addr;		/* the CPU's address of the MR's first byte */
 	u64 length;		/* of the MR */
 };
 
@@ -83,7 +83,7 @@ void gda_peer_invalidate(struct gda_peer_memory *memory)
 }
 GDA_EXPORT(gda_peer_invalidate);
 
-/* Ask one client; if the range is its own, or it fails, that is the answer. */
+/* Ask one client. If the range belongs to it, or the client fails, the result is final. */
 static int gda_peer_ask(struct gda_peer_memory *memory, struct gda_peer_client *client,
 			const struct gda_mem_request *req)
 {
@@ -95,7 +95,7 @@ static int gda_peer_ask(struct gda_peer_memory *memory, struct gda_peer_client *
 	ret = client->get(memory, req->addr, req->length, req->writable, &memory->priv);
 	if (ret)
 		module_put(client->owner);
-	/* what is no errno would be taken for an object */
+	/* a positive value would be taken for a pointer */
 	return WARN_ON_ONCE(ret > 0) ? -EINVAL : ret;
 }
 
@@ -124,7 +124,7 @@ static void gda_peer_put(struct gda_peer_memory *memory)
 	module_put(owner);
 }
 
-/* The CPU's address; put() undoes it. */
+/* Get the CPU's address; put() undoes this. */
 static int gda_peer_map(struct gda_peer_memory *memory)
 {
 	const struct gda_peer_client *client = memory->client;
@@ -136,7 +136,7 @@ static int gda_peer_map(struct gda_peer_memory *memory)
 	ret = client->vmap(memory->priv, &map);
 	if (ret)
 		return WARN_ON_ONCE(ret > 0) ? -EINVAL : ret;
-	/* I/O memory wants accessors of its own, which executors do not have yet */
+	/* I/O memory needs accessors of its own, which executors do not have yet */
 	if (map.is_iomem)
 		return -EOPNOTSUPP;
 	memory->addr = map.vaddr;
@@ -156,7 +156,7 @@ static int gda_peer_attach(struct gda_mem_backing *b, const struct gda_mem_reque
 	if (!memory)
 		return -ENOMEM;
 	memory->length = req->length;
-	/* before get(): from there on the memory can be invalidated */
+	/* set before get(): once get() was called the memory can be invalidated */
 	memory->backing = b;
 	ret = gda_peer_get(memory, &range);
 	if (ret)
@@ -186,7 +186,7 @@ static u32 gda_peer_span(const struct gda_mem_backing *b, u64 off, u32 len, void
 {
 	const struct gda_peer_memory *memory = b->priv;
 
-	/* speculation may come here with any @off: clamp, then select a pointer */
+	/* a mispredicted branch may come here with any @off: clamp it, then select a pointer */
 	*ptr = memory->addr + array_index_nospec(off, memory->length);
 	return len;
 }

@@ -2,9 +2,9 @@
 /*
  * The kind "user": pages of the caller's address space, pinned for long.
  *
- * Charging comes before pinning: to RLIMIT_MEMLOCK of the user, as gda_core charges
- * queues (gda_memlock_charge()), and to the mm's pinned_vm (VmPin), which is referenced
- * for as long as it is charged.
+ * Pages are charged before they are pinned: to RLIMIT_MEMLOCK of the user, as gda_core charges
+ * queues (gda_memlock_charge()), and to pinned_vm (VmPin) of the mm, to which a reference is held
+ * as long as it is charged.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -19,7 +19,7 @@
 
 #include "gda_mr.h"
 
-/* Pages pinned by one call: in between, a fatal signal ends the registration. */
+/* Pages that one call pins: a fatal signal ends the registration between two calls. */
 #define GDA_PIN_BATCH	512
 #define GDA_UNPIN_BATCH	65536
 
@@ -63,9 +63,9 @@ static void gda_user_memory_destroy(struct gda_user_memory *um)
 }
 
 /*
- * Make room in b->pages for more than the @pinned pages that it has. It doubles while memory is
- * found to be there, because a caller with an unlimited RLIMIT_MEMLOCK can name any amount of
- * addresses that have none.
+ * Make room in b->pages for more than the @pinned pages that it has. The room doubles only while
+ * memory is found at the addresses, because a caller with an unlimited RLIMIT_MEMLOCK can name any
+ * number of addresses without memory.
  */
 static int gda_user_grow(struct gda_mem_backing *b, unsigned long pinned, unsigned long *room)
 {

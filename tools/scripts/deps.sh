@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# deps.sh GROUP - see that what GROUP (demo, perf, perf-shmem, check, newest, arm64, debug, lint, docs,
-# deb, rpm, arch, litmus) needs is here
+# deps.sh GROUP - check that the packages are installed that GROUP (demo, perf, perf-shmem, check,
+# newest, arm64, debug, lint, docs, deb, rpm, arch, litmus) needs
 #
-# Root has it installed by apt; anyone else is told the one line that does. The
-# kernels are not installed but unpacked into the build folder (gda-kernel).
+# For root it installs them by apt; for anyone else it prints the line that does. The kernels are
+# not installed but unpacked into the build folder (gda-kernel).
 
 set -euo pipefail
 
