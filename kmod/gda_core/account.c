@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Limits of one user: contexts, each of which is a kernel thread; objects, of which all share one
- * space of keys; and what executors have of a driver's, QPs and requests that they hold: that the
- * driver charges to nobody, the memory cgroup does not see it, and RLIMIT_MEMLOCK may be without
- * end. All other memory is for these.
+ * Limits of one user: contexts, each of which has a kernel thread; objects, which all share one
+ * space of keys; and what executors allocate from a driver (QPs, and requests that they hold),
+ * because the driver charges that to nobody, the memory cgroup does not see it, and RLIMIT_MEMLOCK
+ * may be unlimited. All other memory is limited by the memory cgroup and RLIMIT_MEMLOCK.
  *
- * A context counts for the user that binds it. In a user namespace it counts for all of
- * that namespace too (of namespaces within each other: the outermost), whoever owns it, so
- * that a container has a limit and the same id in two of them is two users. And it counts
- * for the owner of the namespace, so that subordinate ids are worth nothing more; root is
- * left out of this, for its namespaces are containers, which should not share a limit.
- * CAP_SYS_RESOURCE goes beyond. All these are known while they have contexts.
+ * A context counts for the user that binds it. In a user namespace it counts for all of that
+ * namespace too (of namespaces within each other: the outermost), whoever owns it, so that a
+ * container has a limit and the same id in two of them is two users. And it counts for the owner of
+ * the namespace, so that subordinate ids raise no limit; root does not count as an owner, because
+ * its namespaces are containers, which should not share a limit. A caller with CAP_SYS_RESOURCE may
+ * exceed the limits. An account exists while it has contexts.
  *
- * A thread of the kernel's is not one of the user's processes, which RLIMIT_NPROC limits.
- * So a context is refused where another process would be if the workers of a user were
- * processes, and likewise those of an owner, whose limit was noted by its namespace. A user who
- * may fork beyond the limit may bind beyond it. See thread.c for pids.max.
+ * A kernel thread is not one of the user's processes, which RLIMIT_NPROC limits. So a context is
+ * refused where another process would be if the workers of a user were processes, and likewise
+ * those of an owner, whose limit was noted by its namespace. A user who may fork beyond the limit
+ * may bind beyond it. See thread.c for pids.max.
  *
  * The rdma controller of cgroups is not asked: up to 6.12 at least, a group that is removed
  * while it has a limit for an idle device is not taken off that device's list, and
@@ -37,18 +37,21 @@ struct gda_user {
 	kuid_t uid;			/* INVALID_UID: all users of @ns */
 	struct user_namespace *ns;	/* outermost, referenced; or init_user_ns */
 	struct hlist_node node;		/* in gda_users */
-	unsigned int contexts;		/* under gda_users_lock; 0: the entry goes */
+	unsigned int contexts;		/* guarded by gda_users_lock; at 0 the entry is freed */
 	atomic_t counts[GDA_COUNTS];
 	atomic_t orphans;		/* contexts without a payer, see payer.c */
 };
 
-/* Of those that have one for all executors. */
+/* The limits of those counts that have one limit for all executors. */
 static const unsigned int *const gda_count_limits[GDA_COUNTS] = {
 	[GDA_COUNT_OBJECTS] = &gda_limits.max_objects,
 	[GDA_COUNT_EXECUTOR_QPS] = &gda_limits.max_executor_qps,
 };
 
-/* Hashed by uid. Spinlock: a mutex owner throttled by its CPU limit would stall every tenant. */
+/*
+ * Hashed by uid. A spinlock, because the CPU limit of a tenant that held a mutex would stall all
+ * others.
+ */
 static DEFINE_HASHTABLE(gda_users, 6);
 static DEFINE_SPINLOCK(gda_users_lock);
 
@@ -66,7 +69,7 @@ static unsigned long gda_charge_room(struct ucounts *ucounts, unsigned long limi
 	return limit > tasks ? limit - tasks : 0;
 }
 
-/* The owner of the outermost user namespace that is not root's; never root. */
+/* Set @c to the owner of the outermost user namespace that is not root's; never to root. */
 static void gda_charge_owner(struct user_namespace *ns, struct user_namespace *outermost,
 			     struct gda_charge *c)
 {
@@ -100,7 +103,7 @@ static void gda_charge_all(struct gda_charge c[GDA_ACCOUNTS])
 	};
 	c[GDA_ACCOUNT_OWNER] = (struct gda_charge) { };
 	gda_charge_owner(ns, outermost, &c[GDA_ACCOUNT_OWNER]);
-	/* a nested namespace: the account of the container counts it already */
+	/* a nested namespace: the account of the container counts this context already */
 	if (uid_eq(c[GDA_ACCOUNT_OWNER].uid, c[GDA_ACCOUNT_USER].uid) &&
 	    c[GDA_ACCOUNT_OWNER].ns == c[GDA_ACCOUNT_USER].ns)
 		c[GDA_ACCOUNT_OWNER].ns = NULL;
@@ -168,7 +171,7 @@ static struct gda_user *gda_user_charge_context(const struct gda_charge *c, int 
 	return ret ? ERR_PTR(ret) : user;
 }
 
-/* May the caller go beyond the limit that @err speaks of? */
+/* May the caller exceed the limit that failed with @err? */
 static bool gda_user_beyond(int err)
 {
 	if (err == -ENOSPC)
@@ -278,7 +281,7 @@ void gda_unaccount_one(struct gda_ctx *ctx, enum gda_count what)
 	gda_account_return(ctx, what, GDA_ACCOUNTS);
 }
 
-/* The context has lost its payer (@n 1) or has one again (@n -1). */
+/* The context has lost its payer (@n is 1) or has one again (@n is -1). */
 void gda_account_orphan(struct gda_ctx *ctx, int n)
 {
 	int i;
@@ -288,7 +291,9 @@ void gda_account_orphan(struct gda_ctx *ctx, int n)
 			atomic_add(n, &ctx->account.users[i]->orphans);
 }
 
-/* How many contexts of the user of this one have no payer, or of all users of its container? */
+/*
+ * Return: how many contexts of this context's user have no payer; in a container, of all its users.
+ */
 unsigned int gda_account_orphans(const struct gda_ctx *ctx)
 {
 	unsigned int n = 0;
@@ -300,7 +305,7 @@ unsigned int gda_account_orphans(const struct gda_ctx *ctx)
 	return n;
 }
 
-/* Whoever causes it is not the caller: nobody's capability goes beyond. */
+/* The caller is not the process that causes this, so no capability lets it exceed the limit. */
 bool gda_executor_hold(struct gda_executor_ctx *exec, unsigned int most)
 {
 	struct gda_ctx *ctx = container_of(exec, struct gda_ctx, exec);

@@ -10,7 +10,7 @@ struct gda_user;
 
 /*
  * Limits that an administrator can change at any time (netlink/global.c). Module parameters are
- * what they start with.
+ * their initial values.
  */
 struct gda_limits {
 	unsigned int max_contexts;
@@ -33,10 +33,10 @@ struct gda_account {
 	struct gda_user *users[GDA_ACCOUNTS];
 };
 
-/* Of what a user has a limit. */
+/* What a user has a limit of. */
 enum gda_count {
 	GDA_COUNT_OBJECTS,
-	GDA_COUNT_EXECUTOR_QPS,		/* for which an executor has memory of its own */
+	GDA_COUNT_EXECUTOR_QPS,		/* counts for which an executor has memory of its own */
 	GDA_COUNT_HELD,			/* see gda_executor_hold() */
 	GDA_COUNTS
 };

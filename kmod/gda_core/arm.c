@@ -2,19 +2,20 @@
 /*
  * CQs of clients, which user space arms by a store to their record and a doorbell, and no call.
  *
- * The word is read with each completion, in each pass of the worker, and by the fault that a doorbell
- * causes (of a context with many CQs the fault wakes the worker for it): so one that was stored
- * after the last completion is seen, too. Only a word that has changed arms the CQ, once. All is
- * under cq->lock; the CQs of a context are found by a mark in ctx->cqs.
+ * The word is read with each completion, in each pass of the worker, and by the fault that a
+ * doorbell causes (in a context with many CQs the fault wakes the worker, which reads it). So a
+ * word that was stored after the last completion is seen, too. Only a word that has changed arms
+ * the CQ, once. cq->lock guards everything here; the CQs of a context are found by a mark in
+ * ctx->cqs.
  */
 #include "gda_private.h"
 
-/* The word before a consumer has stored any: none stores this one. */
+/* The value of the word before a consumer has stored one: no consumer stores this value. */
 #define GDA_ARM_NEVER	0xffffffffU
 
 #define GDA_ARM_MARK	XA_MARK_1
 
-/* The record was set to zero, and is not known to others yet. */
+/* The record was set to zero; nobody else knows it yet. */
 void gda_arm_init(struct gda_cq *cq)
 {
 	__be32 *word = cq->rec_umem.addr + sizeof(__be32);
@@ -42,7 +43,7 @@ void gda_arm_kill(struct gda_cq *cq)
 	WRITE_ONCE(ctx->narming, ctx->narming - 1);
 }
 
-/* Has the consumer armed the CQ, and are there entries behind those that it had read? */
+/* Has the consumer armed the CQ, and are there entries after those that it had read? */
 static void gda_arm_read(struct gda_cq *cq)
 {
 	const struct gda_engine_cq *engine_cq = &cq->engine_cq;
@@ -59,8 +60,8 @@ static void gda_arm_read(struct gda_cq *cq)
 	cq->armed = engine_cq->dialect->arm(engine_cq, word, &read);
 	fired = cq->armed & GDA_CQ_ARM ? engine_cq->producer : arm->solicited;
 	/*
-	 * a consumer that reads nothing is told nothing twice, whichever way it arms: events are
-	 * memory of the kernel. Its index only grows, whatever is stored
+	 * a consumer that reads nothing gets no second event, however it arms: events are memory of
+	 * the kernel. Its index only grows, whatever is stored
 	 */
 	read = clamp(read, engine_cq->producer - min_t(u64, engine_cq->producer, engine_cq->depth),
 		     engine_cq->producer);
@@ -86,7 +87,7 @@ void gda_arm_look_at(struct gda_cq *cq)
 		gda_arm_read(cq);
 }
 
-/* Likewise: one more entry was written, behind which those are that the consumer had not read. */
+/* Likewise: one more entry was written, which says that the CQ was moved. */
 void gda_arm_moved(struct gda_cq *cq)
 {
 	struct gda_arm *arm = &cq->arm;
@@ -97,7 +98,9 @@ void gda_arm_moved(struct gda_cq *cq)
 	arm->told_read++;
 }
 
-/* Called by the worker, or by a fault: look at all CQs of the context that can be armed so. */
+/*
+ * Called by the worker, or by a fault: look at all CQs of the context that their records can arm.
+ */
 void gda_arm_look(struct gda_ctx *ctx)
 {
 	unsigned long cqn = 0;

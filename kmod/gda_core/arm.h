@@ -6,10 +6,10 @@
 struct gda_cq;
 
 struct gda_arm {
-	const __be32 *record;		/* user space's word, which arms it; or NULL */
+	const __be32 *record;		/* the word by which user space arms the CQ; or NULL */
 	u32 seen;			/* what was in it last */
-	u64 solicited;			/* the producer's count after the last that fires each way */
-	u64 told;			/* what @solicited or that count was at the last event */
+	u64 solicited;			/* the producer's count after the last solicited entry */
+	u64 told;			/* @solicited, or the producer's count, at the last event */
 	u64 told_read;			/* ... and how many entries the consumer had read */
 };
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Asynchronous events: what happens to a client's QP, CQ or SRQ beside its completions. They take
- * the way of a CQ's events (event.c): who visits notes one, under SRCU and perhaps under a lock,
- * and the worker of the context that owns the object calls the client, outside of any section.
+ * Asynchronous events: what happens to a client's QP, CQ or SRQ beside its completions. They are
+ * delivered as the events of a CQ are (event.c): a visit notes an event, under SRCU and perhaps
+ * under a lock, and the worker of the context that owns the object calls the client, outside of
+ * locks and read sections.
  *
- * An object has one place in the worker's list, whatever it has to tell: the bits say what. Of one
- * kind it tells once, until it is reset; of the limit of an SRQ each time that it was set.
+ * An object has one place in the worker's list for all its events; bits say which ones. Each kind
+ * of event is delivered once, until the object is reset; the event of an SRQ's limit, once for each
+ * time that the limit is set.
  */
 #include "gda_private.h"
 
@@ -29,7 +31,7 @@ int gda_async_init(struct gda_async *async, gda_client_event_fn *handler, void *
 	return async->event ? 0 : -ENOMEM;
 }
 
-/* Nobody notes anything any more. When this returns the client is not called. */
+/* Nobody notes events of the object any more. When this returns the client is not called. */
 void gda_async_free(struct gda_async *async)
 {
 	gda_event_detach(async->event);
@@ -59,16 +61,16 @@ void gda_async_note_once(struct gda_ctx *ctx, struct gda_async *async, enum gda_
 }
 
 /*
- * Why has a QP failed, if no completion of a request says so? One that its client has failed is no
- * event, and neither is a request that failed with a completion of its own. Return: enum
- * gda_client_event, or -1.
+ * Why has a QP failed, if no completion of a request says so? If the client itself has failed the
+ * QP there is no event, and neither is there one for a request that failed with a completion of its
+ * own. Return: enum gda_client_event, or -1.
  */
 static int gda_async_kind(struct gda_status st)
 {
 	if (st.class != GDA_CLASS_FLUSH && st.class != GDA_CLASS_QUEUE)
 		return -1;
 	switch (st.cause) {
-	/* of an entry, which has a completion that says so */
+	/* an error of an entry, which has a completion that says so */
 	case GDA_CAUSE_INDEX:
 	case GDA_CAUSE_OPCODE:
 	case GDA_CAUSE_SIZE:
@@ -86,7 +88,7 @@ static int gda_async_kind(struct gda_status st)
 	}
 }
 
-/* By who visits the QP: it has failed. */
+/* Called by a visit of the QP: the QP has failed. */
 void gda_async_failed(struct gda_qp *qp)
 {
 	int kind = gda_async_kind(qp->engine_qp.first);
@@ -95,13 +97,16 @@ void gda_async_failed(struct gda_qp *qp)
 		gda_async_note_once(qp->obj.ctx, &qp->async, kind);
 }
 
-/* By who visits the QP: its first request was carried out, at a peer that may not know it yet. */
+/*
+ * Called by a visit of the QP: its first request was carried out, at a peer that may not know it
+ * yet.
+ */
 void gda_async_greet(struct gda_qp *qp)
 {
 	struct gda_engine_qp *q = gda_engine_peer(&qp->engine_qp);
 	struct gda_qp *peer;
 
-	/* it has a peer again soon, or is being stopped */
+	/* the peer is gone: the QP soon has another, or is being stopped */
 	if (!q)
 		return;
 	WRITE_ONCE(qp->greets, false);

@@ -10,12 +10,12 @@ struct gda_ctx;
 struct gda_event;
 struct gda_qp;
 
-/* What an object has to tell; in a QP, a CQ or an SRQ. */
+/* Events that an object has to deliver; part of a QP, a CQ or an SRQ. */
 struct gda_async {
 	struct gda_event *event;	/* NULL: nobody listens */
 	gda_client_event_fn *handler;
 	void *priv;
-	unsigned long told;		/* bits of enum gda_client_event: not again */
+	unsigned long told;		/* bits of enum gda_client_event: delivered already */
 	unsigned long pending;		/* likewise: to be delivered */
 };
 

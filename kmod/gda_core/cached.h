@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How the kernel maps memory: what only each architecture knows. */
+/* How the kernel maps memory: the part that depends on the architecture. */
 #ifndef GDA_CACHED_H
 #define GDA_CACHED_H
 
@@ -8,7 +8,7 @@
 
 /*
  * Is a mapping of the kernel's write-back cached, as all other mappings of RAM are? On other
- * architectures exporters are believed.
+ * architectures exporters are trusted.
  */
 #ifdef CONFIG_X86
 static inline bool gda_kaddr_cached(const void *addr)
@@ -22,7 +22,10 @@ static inline bool gda_kaddr_cached(const void *addr)
 		 (level == PG_LEVEL_4K ? _PAGE_CACHE_MASK : _PAGE_LARGE_CACHE_MASK));
 }
 #elif defined(CONFIG_ARM64)
-/* The processor translates as for a load and says the attribute; another use must not intervene. */
+/*
+ * The processor translates as for a load and returns the attribute in a register; no other
+ * translation may come in between.
+ */
 static inline bool gda_kaddr_cached(const void *addr)
 {
 	unsigned long flags;

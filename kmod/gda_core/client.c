@@ -2,8 +2,8 @@
 /*
  * Contexts of clients: modules that offer queues by an interface of their own (gda/client.h).
  *
- * Such a context has a file as one of /dev/gda has, but no descriptor: the client holds it, and so
- * does each of its mappings. Its one region that can be mapped is the page of doorbells
+ * Such a context has a file, as a context of /dev/gda has, but no descriptor: the client holds the
+ * file, and so does each mapping. Its one region that can be mapped is the page of doorbells
  * (ctx->doorbells). The last holder of the file frees the context.
  */
 #include <linux/anon_inodes.h>
@@ -106,7 +106,7 @@ int gda_client_mmap(struct gda_ctx *ctx, struct vm_area_struct *vma)
 	struct gda_region *region = ctx->doorbells;
 	int ret;
 
-	/* faults find the place in the region by it */
+	/* a fault finds its place in the region by this */
 	vma->vm_pgoff = gda_region_cookie(region) >> PAGE_SHIFT;
 	ret = gda_mmap_region(region, vma);
 	if (ret)
@@ -117,7 +117,10 @@ int gda_client_mmap(struct gda_ctx *ctx, struct vm_area_struct *vma)
 }
 GDA_EXPORT(gda_client_mmap);
 
-/* Nobody is told of the object by an ioctl: its creation is complete, unless @ret is an error. */
+/*
+ * Publish an object whose handle no ioctl copies to user space: its creation is complete, unless
+ * @ret is an error.
+ */
 int gda_client_publish(struct gda_ctx *ctx, struct gda_object *obj, int ret)
 {
 	int handle = obj->handle;
@@ -126,7 +129,10 @@ int gda_client_publish(struct gda_ctx *ctx, struct gda_object *obj, int ret)
 	mutex_lock(&ctx->lock);
 	if (READ_ONCE(ctx->dead) && !ret)
 		ret = -ENODEV;
-	/* of a context that was shut down it is gone; one whose device was removed has it */
+	/*
+	 * if the context was shut down, the object is gone; if only its device was removed, it is
+	 * there
+	 */
 	if (ret && !ctx->closed)
 		gda_object_discard(obj);
 	else if (!ret)
@@ -218,7 +224,7 @@ void gda_client_name(struct gda_ctx *ctx, u32 handle)
 
 	mutex_lock(&ctx->lock);
 	obj = xa_load(&ctx->objects, handle);
-	/* of a context that was shut down it is gone */
+	/* if the context was shut down, the object is gone */
 	if (obj && !ctx->closed)
 		obj->named = true;
 	mutex_unlock(&ctx->lock);
@@ -238,7 +244,7 @@ static int gda_client_attach_srq(struct gda_ctx *ctx, struct gda_qp *qp, u32 han
 	int ret;
 
 	mutex_lock(&ctx->lock);
-	/* it went with a context that was shut down */
+	/* if the context was shut down, the QP went with it */
 	ret = ctx->closed ? -ENODEV : gda_srq_attach(qp, handle);
 	mutex_unlock(&ctx->lock);
 	return ret;

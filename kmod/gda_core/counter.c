@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Completion counters: 64-bit cells that executors add to and user space only reads. A QP names
- * its counters at creation and keeps them from being destroyed. Peers add through the QP, under
- * SRCU, so a counter's page is freed only after synchronize_srcu().
+ * Completion counters: 64-bit cells that executors add to and user space only reads. A QP names its
+ * counters when it is created, and they cannot be destroyed before it. Peers add through the QP,
+ * under SRCU, so a counter's page is freed only after synchronize_srcu().
  */
 #include <linux/slab.h>
 

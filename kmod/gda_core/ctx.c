@@ -2,13 +2,13 @@
 /*
  * Contexts: an open file, the protection domain of everything made through it.
  *
- * A context is unbound until GDA_IOC_BIND and dead after GDA_DESTROY_CONTEXT; only in
- * between does it have objects. If its device is taken away it is dead as well, but what
- * it has stays until it is closed: queues have failed, and its worker flushes what is
- * posted, so that whoever waits is told (executor/device.c).
+ * A context is unbound until GDA_IOC_BIND and dead after GDA_DESTROY_CONTEXT; only in between does
+ * it have objects. If its device is taken away the context is dead as well, but its objects stay
+ * until it is closed: queues have failed, and its worker flushes what is posted, so that waiting
+ * threads are told (executor/device.c).
  *
- * A bound context has an id, by which gda_contexts lists it. Whoever finds it there, under
- * gda_srcu, may read it and what it has, and waits for nobody (netlink.c).
+ * A bound context has an id, by which gda_contexts lists it. A reader that finds it there, under
+ * gda_srcu, may read it and its objects, and waits for nobody (netlink.c).
  *
  * All its VMAs hang on a pseudo inode of its own, so
  * one unmap_mapping_range() reaches them wherever they were moved, split or forked.
@@ -41,7 +41,7 @@ static int gda_fs_init_fs_context(struct fs_context *fc)
 	return init_pseudo(fc, GDA_FS_MAGIC) ? 0 : -ENOMEM;
 }
 
-/* No owner: the module mounts it at load and must not pin itself. */
+/* No owner: the module mounts this at load, and must not pin itself. */
 static struct file_system_type gda_fs_type = {
 	.name = "gda",
 	.init_fs_context = gda_fs_init_fs_context,
@@ -59,7 +59,7 @@ void gda_fs_unmount(void)
 	kern_unmount(gda_mount);
 }
 
-/* open() allocates the context and its inode only; GDA_IOC_BIND does what takes time. */
+/* open() allocates only the context and its inode; GDA_IOC_BIND does what takes time. */
 struct gda_ctx *gda_ctx_create(struct file *file)
 {
 	struct gda_ctx *ctx;
@@ -221,7 +221,7 @@ void gda_ctx_shutdown(struct gda_ctx *ctx)
 {
 	lockdep_assert_held(&ctx->lock);
 	WRITE_ONCE(ctx->dead, true);
-	/* for readers that begin after the synchronize_srcu() in gda_object_destroy_all() */
+	/* seen by readers that begin after the synchronize_srcu() in gda_object_destroy_all() */
 	WRITE_ONCE(ctx->closed, true);
 	gda_worker_stop(ctx);
 	gda_dead_keep(ctx);
@@ -243,7 +243,7 @@ void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
 	mutex_lock(&ctx->lock);
 	gda_ctx_shutdown(ctx);
 	mutex_unlock(&ctx->lock);
-	/* readers have found it; those of a context with objects were waited for with these */
+	/* readers have found the context; if it had objects, readers were waited for with these */
 	if (dev && waits)
 		synchronize_srcu_expedited(&gda_srcu);
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cells: 64 bytes each, 64 to a page, for doorbells, records and counters. A page
- * belongs to one context and never to two; it exists while at least one of its cells
- * is used. Of a client's context all pages of doorbells are one, ctx->doorbells, which stays; their
- * cells only say which queues there are.
+ * Cells: 64 bytes each, 64 to a page, for doorbells, records and counters. A page belongs to one
+ * context and never to two; it exists while at least one of its cells is used. In a client's
+ * context one page, ctx->doorbells, stands for all pages of doorbells and stays; their cells only
+ * say which queues there are.
  *
- * Tables and bitmaps are under ctx->lock, tables also under map_lock. Dropping the
- * last cell revokes the page; the struct goes after the executors have been waited
- * for (gda_cell_free).
+ * ctx->lock guards tables and bitmaps, map_lock the tables as well. Dropping the last cell revokes
+ * the page; gda_cell_free() frees the struct, once executors have been waited for.
  */
 #include <linux/slab.h>
 
@@ -23,7 +22,7 @@ static struct gda_db_page *gda_db_page_create(struct gda_ctx *ctx, enum gda_cell
 	db_page = kzalloc(sizeof(*db_page), GDA_GFP_USER);
 	if (!db_page)
 		return ERR_PTR(-ENOMEM);
-	/* set before the region can be mapped and fault */
+	/* set before the region can be mapped and take faults */
 	db_page->page = page;
 	db_page->sweep.used = db_page->used;
 	db_page->sweep.busy = db_page->busy;

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Doorbell by fault. A doorbell page is either active: scanned by the worker; or silent:
- * in no page table, not scanned. A store to a silent page faults, and the handler either
+ * Doorbell by fault. A doorbell page is either active, that is scanned by the worker, or silent,
+ * that is in no page table and not scanned. A store to a silent page faults, and the handler either
  * carries it out or makes the page active before the store can happen. So a poster rings by
  * storing, always, and an idle context costs nothing.
  *
- * Carrying it out is: store to the page (store.h), then visit the queue, whose record was
- * stored before; what the visit leaves makes the page active. The page stays in no page table.
- * Otherwise the page is mapped, and the program stores again. An active page is mapped or not:
- * the worker unmaps it when it gives its processor up (policy.c).
+ * To carry it out, the handler stores to the page (store.h) and visits the queue, whose record was
+ * stored before; if the visit leaves work, the page becomes active. The page stays in no page
+ * table. Otherwise the handler maps the page, and the program stores again. An active page may be
+ * mapped or not: the worker unmaps it when it gives its processor up (policy.c).
  *
- * All transitions are made under map_lock. Going silent is: unmap, then look once
- * more. A store that came before the unmapping is seen by that look, and so is one that a
- * fault made; one that comes after it faults and waits for map_lock. None is lost.
+ * All transitions are made under map_lock. To make a page silent, the worker unmaps it and then
+ * looks once more. That look sees each store from before the unmapping, and each that a fault made;
+ * a later store faults and waits for map_lock. None is lost.
  *
- * Some pages cannot go silent: those with polled queues, those with a dma-buf, and
- * those somebody else still refers to after they were unmapped (a device may store
- * through a pin, and devices do not fault). They stay active, paced: looked at
- * periodically (GDA_PACE_US), for as long as that lasts.
+ * Some pages cannot go silent: those with polled queues, those with a dma-buf, and those that have
+ * other references after they were unmapped (a device may store through a pin, and devices do not
+ * fault). For as long as that lasts such a page is paced: it stays active, and the worker looks at
+ * it periodically (GDA_PACE_US).
  *
- * map_lock is never taken inside an SRCU read section: somebody who waits for
- * executors must not wait for a fault or an unmapping too.
+ * map_lock is never taken inside an SRCU read section: a task that waits for executors must not
+ * wait for a fault or an unmapping, too.
  */
 #include <linux/fs.h>
 #include <linux/timekeeping.h>
@@ -29,16 +29,16 @@
 #include "store.h"
 #include "trace.h"
 
-/* Queues of a client that a fault looks at. */
+/* Queues of a client's context that one fault looks at. */
 #define GDA_DOORBELL_MOST	64U
 
 /* ... and CQs. */
 #define GDA_DOORBELL_MOST_CQS	8U
 
-/* How often the receives are flushed that are posted to a QP in error. */
+/* How often the receives that are posted to a QP in error are flushed. */
 #define GDA_DOORBELL_FLUSH_NS	(10 * NSEC_PER_MSEC)
 
-/* For how long a fault goes from one queue to the next. */
+/* How long a fault goes on from one queue to the next. */
 #define GDA_DOORBELL_MOST_NS	(50 * NSEC_PER_USEC)
 
 static bool gda_doorbell_active(const struct gda_db_page *db_page)
@@ -76,7 +76,7 @@ static void gda_doorbell_set_unmapped(struct gda_db_page *db_page)
 	WRITE_ONCE(db_page->mapped, false);
 }
 
-/* The worker is to scan the page from now on, if it does not yet. */
+/* Have the worker scan the page from now on, if it does not yet. */
 static void gda_doorbell_begin(struct gda_ctx *ctx, struct gda_db_page *db_page, u64 now)
 {
 	if (gda_doorbell_active(db_page))
@@ -92,13 +92,16 @@ static bool gda_doorbell_polled(const struct gda_db_page *db_page)
 	return db_page->npolled || atomic_read(&db_page->region->exports);
 }
 
-/* Does the worker scan the page for somebody who does not fault? Then it is not to be unmapped. */
+/*
+ * Does the worker scan the page for a poster whose stores do not fault? Then the page must stay
+ * mapped.
+ */
 static bool gda_doorbell_needed(const struct gda_db_page *db_page)
 {
 	return gda_doorbell_polled(db_page) || db_page->paced;
 }
 
-/* The page is about to be installed, and the program stores to it without a fault. */
+/* The page is about to be mapped: from now on the program stores to it without a fault. */
 static void gda_doorbell_map(struct gda_ctx *ctx, struct gda_db_page *db_page, u64 now)
 {
 	if (!gda_doorbell_needed(db_page))
@@ -113,14 +116,14 @@ static bool gda_doorbell_may_serve(const struct gda_ctx *ctx, const struct gda_d
 	       READ_ONCE(ctx->payer.place) == GDA_PAYER_PAYS && !READ_ONCE(ctx->worker.stopped);
 }
 
-/* Has a fault done all work that a store has announced, or who does the rest? */
+/* Has a fault done all the work that a store has announced? If not, who does the rest? */
 enum gda_doorbell_rest {
 	GDA_DOORBELL_DONE,
-	GDA_DOORBELL_MORE,		/* for the worker, which scans the page */
-	GDA_DOORBELL_KICK,		/* ... and is to look whether some QP waits */
+	GDA_DOORBELL_MORE,		/* the worker, which scans the page */
+	GDA_DOORBELL_KICK,		/* ... and also has to look whether some QP waits */
 };
 
-/* Under SRCU: does whoever posts to the peer wait for this processor? */
+/* Under SRCU: does the thread that posts to the peer wait for this processor? */
 static bool gda_doorbell_peer_waits(const struct gda_qp *qp)
 {
 	const struct gda_engine_qp *peer = gda_engine_peer(&qp->engine_qp);
@@ -129,8 +132,8 @@ static bool gda_doorbell_peer_waits(const struct gda_qp *qp)
 }
 
 /*
- * Visit the queue whose doorbell was stored, if it is there. Its record was stored before. @yield:
- * set if the caller is to give way then.
+ * Visit the queue whose doorbell was stored, if it exists. Its record was stored before. @yield:
+ * set if the caller should give way afterwards.
  */
 static enum gda_doorbell_rest gda_doorbell_visit(struct gda_db_page *db_page, unsigned int slot,
 						 u64 now, bool *yield)
@@ -154,8 +157,8 @@ static enum gda_doorbell_rest gda_doorbell_visit(struct gda_db_page *db_page, un
 }
 
 /*
- * A store was made to @slot of a page that may be silent: serve its queue, or have the worker do
- * that. The worker is woken, too, if it is to poll. Return: whether the caller is to give way.
+ * A store was made to @slot of a page that may be silent: serve its queue, or have the worker serve
+ * it. The worker is also woken if it should poll. Return: whether the caller should give way.
  */
 static bool gda_doorbell_serve(struct gda_ctx *ctx, struct gda_db_page *db_page,
 			       unsigned int slot, u64 now)
@@ -176,8 +179,8 @@ static bool gda_doorbell_serve(struct gda_ctx *ctx, struct gda_db_page *db_page,
 }
 
 /*
- * Called by the fault handler before it installs the page. A fault of the caller's own memory, and
- * not of that of a process which a tracer looks at, is a use of the context.
+ * Called by the fault handler before it installs the page. A fault of the caller's own memory is a
+ * use of the context; a fault of a process that a tracer looks at is none.
  *
  * Return: what the fault handler is to do.
  */
@@ -206,25 +209,25 @@ static void gda_doorbell_hide(struct gda_ctx *ctx, struct gda_db_page *db_page)
 	unmap_mapping_range(ctx->inode->i_mapping, gda_region_cookie(db_page->region), PAGE_SIZE,
 			    1);
 	gda_doorbell_set_unmapped(db_page);
-	/* the page of a client is behind all */
+	/* a client's page stands for all pages of the context */
 	for (page = 0; db_page->region->client && page < GDA_CELL_PAGES; page++)
 		if (ctx->db[page])
 			gda_doorbell_set_unmapped(ctx->db[page]);
 }
 
-/* A page of queues is behind a client's doorbells from now on: they may be mapped already. */
+/* A client's doorbells stand for a new page of queues from now on; they may be mapped already. */
 void gda_doorbell_renew(struct gda_ctx *ctx, struct gda_db_page *db_page)
 {
 	lockdep_assert_held(&ctx->map_lock);
 	gda_doorbell_hide(ctx, db_page);
-	/* or pinned: the worker makes the page silent, or paces it */
+	/* or pinned: the worker then makes the page silent, or paces it */
 	gda_doorbell_begin(ctx, db_page, ktime_get_ns());
 }
 
 /*
- * Visit the queues of a client: their one page of doorbells does not say which was rung. Most
- * contexts have few queues, of which one has work; of others the worker serves what is left. One
- * that waits, or is not published yet, is no reason to leave the others to it.
+ * Visit the queues of a client: its one page of doorbells does not say which one was rung. Most
+ * contexts have few queues, one of which has work; in other contexts the worker serves the rest. A
+ * queue that waits, or is not published yet, does not keep this function from visiting the others.
  */
 static enum gda_doorbell_rest gda_doorbell_visit_any(struct gda_ctx *ctx, u64 now, bool *yield)
 {
@@ -251,7 +254,7 @@ static enum gda_doorbell_rest gda_doorbell_visit_any(struct gda_ctx *ctx, u64 no
 	return rest;
 }
 
-/* As gda_doorbell_serve(), of a client's context. */
+/* As gda_doorbell_serve(), for a client's context. */
 static bool gda_doorbell_serve_any(struct gda_ctx *ctx, u64 now)
 {
 	enum gda_doorbell_rest rest = GDA_DOORBELL_MORE;
@@ -267,7 +270,7 @@ static bool gda_doorbell_serve_any(struct gda_ctx *ctx, u64 now)
 	for (page = 0; wanted && page < GDA_CELL_PAGES; page++)
 		if (ctx->db[page])
 			gda_doorbell_begin(ctx, ctx->db[page], now);
-	/* the worker looks at CQs that are many: the store may have armed one */
+	/* if there are many CQs the worker looks at them: the store may have armed one */
 	if (rest == GDA_DOORBELL_KICK || READ_ONCE(ctx->narming) > GDA_DOORBELL_MOST_CQS)
 		gda_worker_kick(ctx);
 	else
@@ -286,8 +289,8 @@ static bool gda_doorbell_may_serve_any(const struct gda_ctx *ctx)
 }
 
 /*
- * As gda_doorbell_fault(), of a client's page of doorbells, behind which are all queues of the
- * context: a page of these can be silent only while that one is in no page table.
+ * As gda_doorbell_fault(), for a client's page of doorbells, which stands for all queues of the
+ * context: their pages can be silent only while that page is in no page table.
  */
 enum gda_doorbell_answer gda_doorbell_fault_all(struct gda_ctx *ctx, const struct vm_fault *vmf)
 {
@@ -310,8 +313,8 @@ enum gda_doorbell_answer gda_doorbell_fault_all(struct gda_ctx *ctx, const struc
 }
 
 /*
- * Unmap active pages, which stay active: the next store to each faults, and who makes it is known
- * (payer.c). Called by the worker.
+ * Unmap active pages, which stay active: the next store to each faults, and tells which process
+ * made it (payer.c). Called by the worker.
  */
 void gda_doorbell_recall(struct gda_ctx *ctx)
 {
@@ -325,8 +328,8 @@ void gda_doorbell_recall(struct gda_ctx *ctx)
 }
 
 /*
- * The worker gives its processor up for others: posters are to do without it. Pages that were
- * mapped are unmapped, and stay active until the worker finds no work. Called by the worker.
+ * The worker gives its processor up, so posters have to do without it. Mapped pages are unmapped,
+ * and stay active until the worker finds no work. Called by the worker.
  */
 void gda_doorbell_withdraw(struct gda_ctx *ctx)
 {
@@ -342,7 +345,7 @@ void gda_doorbell_withdraw(struct gda_ctx *ctx)
 	mutex_unlock(&ctx->map_lock);
 }
 
-/* After a kick the worker found work on a silent page. */
+/* Make a silent page active on which the worker found work after a kick. */
 void gda_doorbell_activate(struct gda_ctx *ctx, unsigned int page)
 {
 	mutex_lock(&ctx->map_lock);
@@ -351,7 +354,7 @@ void gda_doorbell_activate(struct gda_ctx *ctx, unsigned int page)
 	mutex_unlock(&ctx->map_lock);
 }
 
-/* A polled queue came (@n 1) or went (@n -1). */
+/* A polled queue was added (@n is 1) or removed (@n is -1). */
 void gda_doorbell_poll(struct gda_region *region, int n)
 {
 	struct gda_ctx *ctx = region->ctx;
@@ -372,9 +375,9 @@ void gda_doorbell_poll(struct gda_region *region, int n)
 }
 
 /*
- * The region has been exported once more. Releasing an export does not notify anybody, since it
- * may outlive the context: the worker drops the page from the paced ones when it scans it.
- * Other references to the page count as pins then (gda_region_provider.shared).
+ * The region has been exported once more. The release of an export notifies nobody, since the
+ * export may outlive the context: the worker finds out when it scans the page, which is then paced
+ * no more. Other references to the page count as pins then (gda_region_provider.shared).
  */
 void gda_doorbell_export(struct gda_region *region)
 {
@@ -397,7 +400,7 @@ static bool gda_doorbell_qp_pending(struct gda_qp *qp)
 				     gda_engine_pending(&qp->engine_qp);
 }
 
-/* Under SRCU, by the worker, after a scan that found no work: is any in flight? */
+/* Under SRCU, by the worker, after a scan that found no work: is any work in flight? */
 bool gda_doorbell_waits(const struct gda_db_page *db_page)
 {
 	unsigned int slot;
@@ -421,7 +424,10 @@ bool gda_doorbell_pending(const struct gda_db_page *db_page)
 
 		if (qp && gda_qp_may_visit(qp) && gda_doorbell_qp_pending(qp))
 			return true;
-		/* what is posted to a receive queue rings nothing, and is flushed soon */
+		/*
+		 * a post to a receive queue rings no doorbell, so a QP in error is looked at again
+		 * to flush it
+		 */
 		if (qp && qp->rq && READ_ONCE(qp->engine_qp.state) == GDA_QP_ERROR)
 			gda_worker_set_due(qp->obj.ctx, ktime_get_ns() + GDA_DOORBELL_FLUSH_NS);
 	}
@@ -437,7 +443,7 @@ static bool gda_doorbell_look_again(const struct gda_db_page *db_page)
 	return pending;
 }
 
-/* Return: true if the page must stay active. */
+/* Return: whether the page must stay active. */
 static bool gda_doorbell_unmap(struct gda_ctx *ctx, struct gda_db_page *db_page)
 {
 	struct gda_region *region = db_page->region;
@@ -446,7 +452,10 @@ static bool gda_doorbell_unmap(struct gda_ctx *ctx, struct gda_db_page *db_page)
 	clear_bit(db_page->page, ctx->active);
 	gda_doorbell_hide(ctx, db_page);
 	shared = region->provider->shared(region);
-	/* a holder that dropped the page stored before that; pairs with the atomic in put_page() */
+	/*
+	 * a holder that dropped the page stored to it before that; pairs with the atomic in
+	 * put_page()
+	 */
 	smp_rmb();
 	/* the unmapping flushed TLBs: earlier stores are visible to this scan */
 	if (gda_doorbell_look_again(db_page)) {
@@ -474,15 +483,15 @@ void gda_doorbell_idle(struct gda_ctx *ctx, unsigned int page)
 	mutex_lock(&ctx->map_lock);
 	if (ctx->db[page])
 		gda_doorbell_silence(ctx, ctx->db[page]);
-	/* the worker was woken for posts, and no post has come while it was polling */
+	/* the worker was woken for posts, but none came while it was polling */
 	if (ctx->policy.tried && !ctx->policy.mapped)
 		gda_policy_missed(ctx);
 	mutex_unlock(&ctx->map_lock);
 }
 
 /*
- * Others want the worker's processor, or had it for long: posters do without the worker for a
- * while. What has no work goes silent at once. Called by the worker.
+ * Other tasks want the worker's processor, or had it for long: posters do without the worker for a
+ * while. Pages without work become silent at once. Called by the worker.
  */
 void gda_doorbell_late(struct gda_ctx *ctx)
 {
@@ -503,7 +512,7 @@ void gda_doorbell_forget(struct gda_db_page *db_page)
 
 	lockdep_assert_held(&ctx->map_lock);
 	clear_bit(db_page->page, ctx->active);
-	/* a client's doorbells stay, and what is stored there arms CQs, too */
+	/* a client's doorbells stay, because stores to them arm CQs, too */
 	if (db_page->region->client)
 		gda_doorbell_hide(ctx, db_page);
 	else

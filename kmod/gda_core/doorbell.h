@@ -4,9 +4,9 @@
 #define GDA_DOORBELL_H
 
 enum gda_doorbell_answer {
-	GDA_DOORBELL_MAP,	/* install the page, and have the store made again */
+	GDA_DOORBELL_MAP,	/* map the page, and have the program make the store again */
 	GDA_DOORBELL_STORED,	/* the store was made, and the page stays as it is */
-	GDA_DOORBELL_YIELD,	/* ... and give way, with no lock held */
+	GDA_DOORBELL_YIELD,	/* ... and the caller should give way, once it holds no lock */
 };
 
 enum gda_doorbell_answer gda_doorbell_fault(struct gda_ctx *ctx, struct gda_db_page *db_page,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events: the eventfd that a CQ signals once after it was armed, or for an object of a client
- * (client.c) the handler that is called then, and when something happens to it (async.c).
+ * Events: a CQ that was armed signals its eventfd once. For an object of a client (client.c) a
+ * handler is called instead, also when something happens to the object (async.c).
  *
  * eventfd_signal() calls every waiter of the eventfd, with interrupts disabled, and user
  * space chooses how many waiters there are. So it is never called under a lock of ours or
@@ -28,9 +28,9 @@
 struct gda_event {
 	struct kref ref;
 	struct list_head node;		/* in worker.events while noted */
-	struct eventfd_ctx *fd;		/* or NULL, and the next three */
+	struct eventfd_ctx *fd;		/* NULL for a client's event, which has the next three */
 	spinlock_t lock;		/* the handler runs under it */
-	void (*handler)(void *priv);	/* NULL: the object has gone; under @lock */
+	void (*handler)(void *priv);	/* NULL: the object is gone; guarded by @lock */
 	void *priv;
 };
 
@@ -58,7 +58,7 @@ static struct gda_event *gda_event_create(int fd)
 	return event;
 }
 
-/* For an object of a client, in place of an eventfd. */
+/* Create the event of a client's object, which calls @handler in place of an eventfd. */
 struct gda_event *gda_event_create_handler(void (*handler)(void *priv), void *priv)
 {
 	struct gda_event *event = kzalloc(sizeof(*event), GDA_GFP_USER);
@@ -73,7 +73,7 @@ struct gda_event *gda_event_create_handler(void (*handler)(void *priv), void *pr
 	return event;
 }
 
-/* The handler does not run when this returns, and is not called again. */
+/* When this returns, the handler does not run and is not called again. */
 void gda_event_detach(struct gda_event *event)
 {
 	if (!event || event->fd)
@@ -111,7 +111,8 @@ void gda_event_put(struct gda_event *event)
 }
 
 /*
- * Have the worker of @ctx signal the event. Called under locks of its object, which holds the event.
+ * Have the worker of @ctx signal the event. Called under locks of the object, which holds the
+ * event.
  */
 void gda_event_post(struct gda_ctx *ctx, struct gda_event *event)
 {
@@ -139,7 +140,7 @@ void gda_event_note(struct gda_cq *cq)
 	gda_event_post(cq->obj.ctx, cq->event);
 }
 
-/* Signal the event that was noted first, if there is one. Called under no lock. */
+/* Signal the event that was noted first, if there is one. Called with no lock held. */
 void gda_event_signal(struct gda_ctx *ctx)
 {
 	struct gda_worker *worker = &ctx->worker;
@@ -148,7 +149,10 @@ void gda_event_signal(struct gda_ctx *ctx)
 	spin_lock(&worker->event_lock);
 	event = list_first_entry_or_null(&worker->events, struct gda_event, node);
 	if (event) {
-		/* removed before it is signalled: a completion from here on notes it again */
+		/*
+		 * taken off the list before it is signalled: a completion from here on notes it
+		 * again
+		 */
 		list_del_init(&event->node);
 		WRITE_ONCE(worker->nevents, worker->nevents - 1);
 	}
@@ -178,7 +182,7 @@ static int gda_cq_arm(struct gda_cq *cq, const struct gda_cq_event *cmd,
 	int ret = 0;
 
 	spin_lock(&cq->lock);
-	/* a CQ without memory has no completions: nothing would signal */
+	/* a CQ without memory has no completions, so it would never signal */
 	if (cq->lost && arm)
 		ret = -ENODEV;
 	if (!ret && (*event || cmd->flags & GDA_CQ_DETACH))
@@ -189,7 +193,7 @@ static int gda_cq_arm(struct gda_cq *cq, const struct gda_cq_event *cmd,
 	return ret;
 }
 
-/* Return: 0 or an error; *@old is an event that the caller puts, or NULL. */
+/* Return: 0 or an error; *@old is an event on which the caller drops the reference, or NULL. */
 static int gda_cq_event_locked(struct gda_ctx *ctx, const struct gda_cq_event *cmd,
 			       struct gda_event **old)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Regions as dma-bufs, so that other drivers (a GPU's) can map a queue, a doorbell or a CQ for
- * their device. The dma-buf holds the region, never the object or the context: after those
- * are gone it is ordinary memory, which gda_core does not read.
+ * their device. The dma-buf holds the region, never the object or the context: after these are gone
+ * the region is ordinary memory, which gda_core does not read.
  *
  * Pages never move. When the device is removed, its exports are revoked: importers with
  * invalidate_mappings() are notified, and attaching, mapping and registering fail from then on.
@@ -11,12 +11,12 @@
  *
  * A read-only region stays read-only: the dma-buf has no writable mapping, and devices only read.
  * It is exported as a static exporter, because for static importers of a dynamic exporter the
- * kernel maps in both directions. It does so for dynamic importers of a static exporter too,
- * which are refused therefore.
+ * kernel maps in both directions. The kernel does so for dynamic importers of a static exporter,
+ * too, so those are refused.
  *
  * An export is in its device's list until it is revoked or released, whichever is first.
- * dev->export_lock guards the list and is held while one export is revoked, so that
- * the dma-buf is there: whoever releases it waits. @gone is set under the dma_resv.
+ * dev->export_lock guards the list and is held while one export is revoked, so the dma-buf stays:
+ * its release waits for the lock. @gone is set under the dma_resv.
  */
 #include <linux/device.h>
 #include <linux/dma-buf.h>
@@ -50,7 +50,7 @@ static int gda_export_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *
 	return gda_export_check(dmabuf);
 }
 
-/* Pages never move, and importers pin them all the same. */
+/* Pages never move, but importers pin them all the same. */
 static int gda_export_pin(struct dma_buf_attachment *attach)
 {
 	dma_resv_assert_held(attach->dmabuf->resv);
@@ -62,21 +62,21 @@ static void gda_export_unpin(struct dma_buf_attachment *attach)
 	dma_resv_assert_held(attach->dmabuf->resv);
 }
 
-/* Where the memory is that @dev reaches at @addr. */
+/* Return: the physical address of the memory that @dev reaches at @addr. */
 static phys_addr_t gda_export_phys(struct device *dev, struct iommu_domain *domain,
 				   dma_addr_t addr)
 {
 	phys_addr_t phys = domain ? iommu_iova_to_phys(domain, addr) : addr;
 
-	/* no IOMMU, or one that passes addresses through: the DMA layer alone translates */
+	/* there is no IOMMU, or it passes addresses through: the DMA layer alone translates */
 	return phys == addr ? dma_to_phys(dev, addr) : phys;
 }
 
 /*
- * Return: whether the device sees a copy of the region instead of the region. The DMA layer
- * makes one (swiotlb) where the device does not reach the pages or may not see all of them, and
- * then no code keeps the copy and the queue the same. Addresses through an IOMMU are followed to
- * the pages that it maps. Where another layer translates (Xen's) a copy cannot be told from the
+ * Return: whether the device sees a copy of the region instead of the region. The DMA layer makes
+ * one (swiotlb) where the device does not reach the pages or may not see all of them, and then no
+ * code keeps the copy and the queue the same. An address that an IOMMU translates is followed to
+ * the page that it maps. Where another layer translates (Xen's), a copy cannot be told from the
  * region, and the mapping counts as good.
  */
 static bool gda_export_bounced(struct device *dev, const struct gda_region *region,
@@ -121,8 +121,8 @@ static struct sg_table *gda_export_map(struct dma_buf_attachment *attach,
 	if (ret)
 		goto err_kfree;
 	/*
-	 * The pages stay ours and the CPU's while others have them mapped, too, as often
-	 * as they like: whoever needs them synced says so.
+	 * The pages belong to us and the CPU while others have them mapped, too, any number of
+	 * times: an importer that needs a sync asks for it.
 	 */
 	ret = dma_map_sgtable(attach->dev, sgt, dir, DMA_ATTR_SKIP_CPU_SYNC);
 	if (ret)
@@ -200,8 +200,8 @@ static int gda_export_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 }
 
 /*
- * The last reference is gone: no CPU mapping or attachment is left, and their stores came
- * before.
+ * The last reference is gone: no CPU mapping or attachment is left, and all stores through them are
+ * done.
  */
 static void gda_export_release(struct dma_buf *dmabuf)
 {
@@ -277,14 +277,17 @@ static struct dma_buf *gda_export_create(struct gda_device *dev, struct gda_regi
 	gda_doorbell_export(region);
 	mutex_lock(&dev->export_lock);
 	list_add(&export->node, &dev->exports);
-	/* the device is being removed, and this one may have been missed: see device.c */
+	/* the device is being removed, and the removal may have missed this export: see device.c */
 	if (READ_ONCE(region->ctx->dead))
 		gda_export_revoke(export);
 	mutex_unlock(&dev->export_lock);
 	return dmabuf;
 }
 
-/* Of a device whose contexts are dead: what is exported meanwhile is revoked at once. */
+/*
+ * Revoke the exports of a device whose contexts are dead. Exports that are made meanwhile are
+ * revoked at once.
+ */
 void gda_exports_revoke(struct gda_device *dev)
 {
 	struct gda_export *export;
@@ -303,7 +306,7 @@ void gda_exports_revoke(struct gda_device *dev)
 	} while (export);
 }
 
-/* The dma-buf of a region that @cmd names; it holds the region from here on. */
+/* Return: the dma-buf of the region that @cmd names; it holds the region from here on. */
 struct dma_buf *gda_region_export(struct gda_ctx *ctx, struct gda_region_export *cmd)
 {
 	struct dma_buf *dmabuf = ERR_PTR(-EOPNOTSUPP);

@@ -117,13 +117,13 @@ static inline void gda_read_unlock(int idx)
 }
 
 /*
- * The right to visit queues of a context, and to look whether they have work: its worker's for a
- * scan of a page, or a fault's for one visit. Nobody waits for it. Who does not get it leaves the
- * visit to the other, or comes again.
+ * The right to visit queues of a context, and to look whether they have work: the worker has it for
+ * the scan of a page, a fault for one visit. Nobody waits for it: a thread that does not get it
+ * leaves the visit to the holder, or tries again later.
  */
 static inline bool gda_visit_trylock(u32 *visiting)
 {
-	/* what only a visit writes is seen as the last one left it */
+	/* what only visits write is seen as the last visit left it */
 	return !xchg_acquire(visiting, 1);
 }
 
@@ -145,8 +145,8 @@ struct gda_db_page {
 	unsigned int page;		/* index in the context's table */
 	DECLARE_BITMAP(used, GDA_CELLS);
 	unsigned int npolled;		/* how many of its queues are polled */
-	bool paced;			/* never silent: scanned periodically when idle */
-	bool mapped;			/* for posters that may do without the worker */
+	bool paced;			/* never silent: if idle, it is scanned periodically */
+	bool mapped;			/* for posters that otherwise ring by a fault */
 	u64 silent_since;		/* ns, CLOCK_MONOTONIC */
 
 	/* the worker's own */
@@ -172,10 +172,10 @@ struct gda_worker {
 	struct task_struct *task;	/* with a reference; NULL before bind */
 	unsigned long flags;
 	bool stopped;			/* under ctx->lock */
-	struct cpumask cpus;		/* affinity of the thread that bound the context, then */
-	u64 due;			/* when to scan all pages, or 0; ns. Also by faults */
-	bool alone;			/* nobody else wanted its processor, when it looked last */
-	unsigned long switched;		/* times that it lost its processor, as it knows */
+	struct cpumask cpus;		/* affinity of the thread that bound, at that time */
+	u64 due;			/* when to scan all pages, or 0; ns. Faults write it, too */
+	bool alone;			/* no other task wanted its processor at the last look */
+	unsigned long switched;		/* how often it lost its processor, as far as known */
 	u64 woken;			/* when it last woke up; ns, CLOCK_MONOTONIC */
 	u64 passes;			/* scans of its queues */
 	u32 state;			/* enum gda_worker_state */
@@ -184,8 +184,8 @@ struct gda_worker {
 	u64 last_pass;			/* begin of the last pass; ns, CLOCK_MONOTONIC */
 
 	spinlock_t event_lock;		/* guards the next two */
-	struct list_head events;	/* noted, to be signalled; see event.c */
-	unsigned int nevents;		/* how many; also read without the lock */
+	struct list_head events;	/* events that were noted, to be signalled; see event.c */
+	unsigned int nevents;		/* how many events; also read without the lock */
 };
 
 enum {
@@ -199,15 +199,15 @@ struct gda_ctx {
 	struct gda_device *dev;		/* set once by bind, held */
 	struct gda_executor_ctx exec;
 	u32 id;				/* in gda_contexts; 0 before bind */
-	bool dead;			/* shut down, or its device has gone; see ctx.c */
-	bool closed;			/* shut down: no reader looks up its objects any more */
+	bool dead;			/* shut down, or its device is gone; see ctx.c */
+	bool closed;			/* shut down: readers look up no objects any more */
 	struct gda_opener opener;
 	atomic_t generation;		/* changes whenever an object comes or goes */
 	unsigned int nqp, ncq, nmr, ncounter;	/* under @lock */
-	struct gda_account account;	/* what it is charged to, once bound */
+	struct gda_account account;	/* what the context is charged to, once bound */
 	struct xarray objects;		/* handle -> struct gda_object */
 	struct xarray cqs;		/* number -> struct gda_cq; readers: gda_srcu */
-	atomic_t wait_turn;		/* changes when QPs that wait are to be asked, see wait.c */
+	atomic_t wait_turn;		/* changes when waiting QPs have to ask again, see wait.c */
 	struct inode *inode;		/* the mapping all VMAs hang on */
 
 	struct mutex map_lock;		/* faults, revocation, doorbells; see above */
@@ -217,15 +217,15 @@ struct gda_ctx {
 	DECLARE_BITMAP(active, GDA_CELL_PAGES);	/* of @db, scanned; under @map_lock */
 	struct gda_policy policy;
 	u32 visiting;			/* see gda_visit_trylock() */
-	struct gda_region *doorbells;	/* of a client: behind all of @db; set once, or NULL */
-	struct file *file;		/* likewise: VMAs and the client hold it */
-	unsigned int narming;		/* CQs in @cqs whose records arm them; under @lock */
+	struct gda_region *doorbells;	/* of a client: stands for all of @db; set once, or NULL */
+	struct file *file;		/* likewise: its VMAs and the client hold it */
+	unsigned int narming;		/* CQs in @cqs that their records arm; under @lock */
 	struct gda_db_page *rec[GDA_REC_PAGES];	/* under @lock */
 	struct gda_db_page *cnt[GDA_COUNTER_PAGES];	/* under @lock */
 	struct list_head umems;		/* of struct gda_umem; under @lock */
 	struct gda_record_rings record;	/* written by anybody under SRCU, see record.c */
 	struct gda_region *work_region;	/* of record.ring; under @lock */
-	unsigned int record_sets;	/* calls that switched it; under @lock */
+	unsigned int record_sets;	/* calls that switched recording; guarded by @lock */
 	struct gda_worker worker;
 	struct gda_payer payer;
 };
@@ -237,7 +237,7 @@ enum gda_object_type {
 	GDA_OBJECT_CQ,
 	GDA_OBJECT_COUNTER,
 	GDA_OBJECT_MR,
-	GDA_OBJECT_SRQ,			/* of a client, and the next */
+	GDA_OBJECT_SRQ,			/* objects of a client: this one and the next */
 	GDA_OBJECT_UMEM,
 	GDA_OBJECT_TYPES,
 };
@@ -247,7 +247,7 @@ struct gda_object {
 	u32 handle;
 	u8 type;
 	bool published;
-	bool named;			/* its client has told its number; under ctx->lock */
+	bool named;			/* gda_client_name() was called; under ctx->lock */
 	u32 users;			/* other objects that need it; under ctx->lock */
 };
 
@@ -277,7 +277,7 @@ struct gda_region *gda_object_region(struct gda_ctx *ctx, u32 handle, u32 type, 
 int gda_object_destroy(struct gda_ctx *ctx, u32 handle);
 void gda_object_destroy_all(struct gda_ctx *ctx);
 
-/* In ctx->objects: all but MRs, of which there are many more, so that a search is short. */
+/* A mark in ctx->objects of all objects but MRs, which are many, so that a search is short. */
 #define GDA_OBJECT_FEW	XA_MARK_1
 
 /* ctx.c */
@@ -334,18 +334,18 @@ struct gda_cq {
 	struct gda_engine_cq engine_cq;		/* under @lock once published */
 	spinlock_t lock;
 	u32 cqn;
-	struct gda_region *region;	/* or NULL and in a umem, as the record */
+	struct gda_region *region;	/* NULL: the entries are in a umem */
 	struct gda_cell rec;		/* ring only */
 	struct gda_umem region_umem;
-	struct gda_umem *resized;	/* in place of it, or NULL; see resize.c */
+	struct gda_umem *resized;	/* the umem after a resize, or NULL; see resize.c */
 	struct gda_umem rec_umem;
 	bool lost;			/* its memory was revoked; under @lock */
 	bool overflowed;		/* that was noted; under @lock */
 	struct gda_event *event;	/* or NULL; under @lock */
 	u32 armed;			/* GDA_CQ_ARM_*; under @lock */
-	struct gda_arm arm;		/* of a client's CQ, likewise; see arm.c */
+	struct gda_arm arm;		/* in a client's CQ, likewise; see arm.c */
 	struct gda_async async;		/* likewise, see async.c */
-	bool awaited;			/* a QP waits for this entry, and none for an earlier */
+	bool awaited;			/* some QP waits for @awaited_index, none for less */
 	u32 awaited_index;		/* ... both under @lock, see wait.c */
 };
 
@@ -378,8 +378,8 @@ enum gda_qp_revoked {
 	GDA_QP_REVOKED_SQ,
 	GDA_QP_REVOKED_REC,
 	GDA_QP_REVOKED_CQ,
-	GDA_QP_DELAYED,			/* no memory is revoked; no visit before @rnr_until */
-	GDA_QP_WAITS,			/* likewise, and none before @wait is over */
+	GDA_QP_DELAYED,			/* no memory is revoked, but no visit before @rnr_until */
+	GDA_QP_WAITS,			/* likewise, but no visit before @wait is over */
 };
 
 /* Progress of a queue, for those who look at it (netlink/). Its worker writes it, once a visit. */
@@ -392,26 +392,26 @@ struct gda_qp_stats {
 
 struct gda_qp {
 	struct gda_object obj;
-	struct gda_engine_qp engine_qp;		/* the worker's, except state and fail */
+	struct gda_engine_qp engine_qp;		/* written by the worker, except state and fail */
 	struct gda_qp_stats stats;
 	struct gda_control_parts parts;
-	struct gda_region *sq;		/* or NULL and in a umem, as the record */
+	struct gda_region *sq;		/* NULL: the slots are in a umem */
 	struct gda_cell rec;
 	struct gda_cell db;
 	struct gda_umem sq_umem;
 	struct gda_umem rec_umem;
-	struct gda_rq *rq;		/* of a client's QP, or NULL */
+	struct gda_rq *rq;		/* the receive queue of a client's QP, or NULL */
 	struct gda_srq *srq;		/* likewise */
 	struct gda_async async;		/* likewise, see async.c */
-	bool greets;			/* its peer was not reached yet */
-	__be32 rec_blank[2];		/* read in place of a revoked record */
+	bool greets;			/* its peer was not reached yet, see gda_async_greet() */
+	__be32 rec_blank[2];		/* read in place of a record that was revoked */
 	unsigned long lost;		/* bits of enum gda_qp_revoked, for the next visit */
 	u64 rnr_until;			/* ns, CLOCK_MONOTONIC; the worker's */
 	struct gda_wait wait;
 	u64 visit_ns;			/* while engine_qp.record: when its visit began; likewise */
 	bool polled;
 	struct gda_executor_qp exec;
-	/* the executor's, see gda_executor_visit(); NULL: the engine carries the queue out */
+	/* the executor's, see gda_executor_visit(); NULL: the engine carries out the queue */
 	u32 (*visit)(struct gda_executor_qp *exec, u32 wqes, u32 bytes);
 };
 
@@ -458,7 +458,7 @@ static inline void gda_qp_account_visit(struct gda_qp *qp, u64 producer, u64 now
 		gda_async_greet(qp);
 }
 
-/* Memory that was revoked is not read by anybody, and what it covers is not known. */
+/* Nobody reads memory that was revoked, so it is not known what such a queue holds. */
 static inline bool gda_qp_readable(const struct gda_qp *qp)
 {
 	return !(READ_ONCE(qp->lost) & ~(BIT(GDA_QP_DELAYED) | BIT(GDA_QP_WAITS)));
@@ -476,9 +476,9 @@ struct gda_mr {
 	struct gda_object obj;
 	u32 kind;			/* enum gda_mr_kind */
 	struct gda_executor_mr exec;
-	struct gda_ctx *ctx;		/* once it is in one; see gda_record_mr() */
+	struct gda_ctx *ctx;		/* set once the MR is in a context; see gda_record_mr() */
 	struct gda_mem mem;
-	struct gda_mem_backing backing;	/* no kind: the device has it, see gda_mr_reg_device() */
+	struct gda_mem_backing backing;	/* no kind if the device pins it, gda_mr_reg_device() */
 };
 
 struct gda_object *gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *cmd);

@@ -3,16 +3,19 @@
  * What is left below the memory limit of the caller's cgroup once an object was created.
  *
  * Memory of objects does not have the OOM killer called (GDA_GFP_USER), but a page fault of any
- * process of the group does. A program that creates objects until -ENOMEM would leave a group
- * with no page to spare, and the next fault, of the library that maps a queue or of a bystander,
- * would kill a process. So an object counts as created only if GDA_HEADROOM pages more could have
- * been charged. They are not kept: it is no reserve, and takes no lock.
+ * process of the group does. A program that creates objects until -ENOMEM would leave a group with
+ * no page to spare, and the next fault, of the library that maps a queue or of a bystander, would
+ * kill a process. So an object counts as created only if GDA_HEADROOM more pages could have been
+ * charged. These pages are not kept: they are a test and no reserve, and need no lock.
  */
 #include <linux/gfp.h>
 
 #include "gda_private.h"
 
-/* A program's own pages between two creations: page tables of its mappings, heap and stack. */
+/*
+ * What a program itself needs between two creations, in pages: page tables of its mappings, heap
+ * and stack.
+ */
 #define GDA_HEADROOM	16
 
 /* Return: 0 or -ENOMEM. */

@@ -2,17 +2,17 @@
 /*
  * Keys by which the MRs of a device are found, in dev->keys.
  *
- * Of a device whose queues the engine carries out gda_core makes them up. Such a key is an index
- * of 24 bits, which goes round from a random start, and 8 random bits; the whole of it is
- * compared. An index comes up again only after all others were used, so a stale key does not hit
- * a new MR. Guessing is not what keeps memory safe: the protection domain is checked too, and
- * each wrong key costs the guesser a queue pair.
+ * For a device whose queues the engine carries out, gda_core chooses the keys. Such a key is an
+ * index of 24 bits, which goes round from a random start, and 8 random bits; the whole of it is
+ * compared. An index comes up again only after all others were used, so a stale key does not hit a
+ * new MR. Guessing is not what keeps memory safe: the protection domain is checked too, and each
+ * wrong key costs the guesser a queue pair.
  *
- * Of a client's device a key is all that keeps memory safe within a protection domain, so its index
- * is random, too.
+ * On a client's device only the key keeps memory safe within a protection domain, so its index is
+ * random, too.
  *
- * An MR that its device registered (mr_reg()) has its key from there, and is listed by the whole
- * of it. MRs of devices with mr_map() are not found here.
+ * The key of an MR that its device registered (mr_reg()) comes from the device, and the MR is
+ * listed by the whole key. MRs of devices with mr_map() are not found here.
  */
 #include <linux/random.h>
 
@@ -33,7 +33,7 @@ void gda_keys_init(struct gda_device *dev)
 	dev->next_key = get_random_u32() & GDA_KEY_INDEX_MAX;
 }
 
-/* The engine finds the MR from here on; its own context's work may guess the key. */
+/* From here on the engine finds the MR; work of its own context may guess the key. */
 int gda_key_create(struct gda_device *dev, struct gda_mr *mr)
 {
 	u32 index, next = get_random_u32() & GDA_KEY_INDEX_MAX;
@@ -45,13 +45,15 @@ int gda_key_create(struct gda_device *dev, struct gda_mr *mr)
 		return gda_cyclic_error(ret);
 	mr->exec.key = index << 8 | (get_random_u32() & 0xff);
 	mr->mem.key = mr->exec.key;
-	/* the index is reserved: cannot fail. Orders the MR's fields before its publication */
+	/*
+	 * the index is reserved: this cannot fail. It orders the MR's fields before its publication
+	 */
 	xa_store(&dev->keys, index, mr, GDA_GFP_USER);
 	gda_stat_add(GDA_STAT_KEYS, 1);
 	return 0;
 }
 
-/* The device gave the MR its key. */
+/* List an MR whose key its device has chosen. */
 int gda_key_insert(struct gda_device *dev, struct gda_mr *mr)
 {
 	int ret;

@@ -3,11 +3,11 @@
  * RLIMIT_MEMLOCK: pages that the kernel keeps in memory for a user, be they pinned for
  * an MR (gda_mr) or allocated for a queue (region.c).
  *
- * They are added to the locked_vm of the caller's user and compared with the caller's
- * limit, so fork() does not multiply it. What a process with CAP_IPC_LOCK has above its limit is
- * not charged; the capability is asked there only, for each refusal may be an entry in a log. Pages
- * can outlive the process that was charged and can be freed by another user's: the charge
- * holds the credentials, so exactly what was charged is given back to who paid it.
+ * They are added to the locked_vm of the caller's user and compared with the caller's limit, so
+ * fork() does not multiply it. Pages of a process with CAP_IPC_LOCK above its limit are not
+ * charged; only above the limit is the capability checked, because each refusal may be logged.
+ * Pages can outlive the process that was charged, and another user's process can free them: the
+ * charge holds the credentials, so exactly what was charged is given back to the user that paid it.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>

@@ -3,9 +3,9 @@
  * Mapping regions into user space. A cookie is mapped exactly as it was handed out:
  * same offset, same length, shared, never executable, never split.
  *
- * Pages are installed by the fault handler itself, under map_lock: revocation and
- * idling take the same lock, so no page shows up in a page table behind their back.
- * (A page handed back to the core would be mapped after the handler returned.)
+ * Pages are installed by the fault handler itself, under map_lock: revocation and idling take the
+ * same lock, so no page shows up in a page table behind their back. (If the handler returned the
+ * page to the mm core, it would be mapped after the handler returned.)
  */
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -13,7 +13,7 @@
 
 #include "gda_private.h"
 
-/* Pages mapped along with a faulting page. */
+/* Neighbouring pages that are mapped along with a faulting page. */
 #define GDA_FAULT_AROUND	16
 
 static void gda_vma_open(struct vm_area_struct *vma)
@@ -33,7 +33,7 @@ static int gda_vma_may_split(struct vm_area_struct *vma, unsigned long addr)
 	return -EINVAL;
 }
 
-/* Return: the page of the region that the fault is about. */
+/* Return: the index in the region of the page that the fault is about. */
 static unsigned long gda_fault_index(const struct gda_region *region,
 				     const struct vm_fault *vmf)
 {
@@ -59,8 +59,8 @@ static vm_fault_t gda_region_install(struct gda_region *region, struct vm_fault 
 }
 
 /*
- * Give way, where the lock of the fault may be dropped for that. The file keeps what this needs,
- * and the module: its last reference is dropped when the task has returned from here.
+ * Give way, if the lock of the fault may be dropped for that. The file keeps the context and the
+ * module: its last reference is dropped once the task has returned from here.
  */
 static vm_fault_t gda_fault_yield(struct vm_fault *vmf)
 {
@@ -84,7 +84,10 @@ static vm_fault_t gda_vma_fault(struct vm_fault *vmf)
 	bool inside, live;
 
 	mutex_lock(&ctx->map_lock);
-	/* verbs programs may ring when the device has gone: into the page, for nobody */
+	/*
+	 * a verbs program may ring after the device has gone: it stores to the page, and nobody
+	 * looks
+	 */
 	inside = gda_fault_index(region, vmf) < region->npages;
 	live = inside && !region->revoked;
 	if (live && region->client)
@@ -98,7 +101,7 @@ static vm_fault_t gda_vma_fault(struct vm_fault *vmf)
 	return answer == GDA_DOORBELL_YIELD ? gda_fault_yield(vmf) : ret;
 }
 
-/* Having this lets faults hold the lock of their VMA alone, where the kernel has one. */
+/* With this operation faults hold only the lock of their VMA, in kernels that have one. */
 static vm_fault_t gda_vma_map_pages(struct vm_fault *vmf, pgoff_t start, pgoff_t end)
 {
 	return 0;

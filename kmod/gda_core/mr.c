@@ -15,10 +15,10 @@
 #include "gda_private.h"
 #include "trace.h"
 
-#define GDA_KINDS	4	/* ids of enum gda_mr_kind are below */
+#define GDA_KINDS	4	/* ids of enum gda_mr_kind are less than this */
 
 static const struct gda_mem_kind *gda_kinds[GDA_KINDS];
-/* Spinlock: a mutex owner throttled by its CPU limit would stall every tenant. */
+/* A spinlock, because the CPU limit of a tenant that held a mutex would stall all others. */
 static DEFINE_SPINLOCK(gda_kinds_lock);
 
 int gda_mem_kind_register(const struct gda_mem_kind *kind)
@@ -71,7 +71,7 @@ int gda_mem_attach(struct gda_mem_backing *b, u32 kind_id,
 
 	if (!kind)
 		return -EOPNOTSUPP;
-	/* an attempt of another kind may have left values here */
+	/* an earlier attempt with another kind may have left values here */
 	*b = (struct gda_mem_backing) { .kind = kind, .revoke = b->revoke };
 	ret = kind->attach(b, req);
 	if (ret)
@@ -87,7 +87,7 @@ void gda_mem_detach(struct gda_mem_backing *b)
 	module_put(kind->owner);
 }
 
-/* Give the memory back: to its kind, or to the device that registered it. */
+/* Give the memory back to its kind, or to the device that registered it. */
 static void gda_mr_detach(struct gda_mr *mr)
 {
 	if (mr->backing.kind)
@@ -239,8 +239,8 @@ static struct gda_mr *gda_mr_new(struct gda_ctx *ctx, u64 feature, u64 iova, u32
 }
 
 /*
- * The memory is attached before the context is locked: attaching may wait for page faults or
- * other drivers, and no other call of the context shall wait for that.
+ * The memory is attached before the context is locked: attaching may wait for page faults or other
+ * drivers, and other calls of the context must not wait for that.
  */
 static struct gda_object *gda_mr_create(struct gda_ctx *ctx, u32 kind, u64 iova,
 					u32 access, struct gda_mem_request *req,
@@ -286,7 +286,7 @@ static int gda_mr_reg_device(struct gda_ctx *ctx, struct gda_mr *mr, u64 addr)
 	};
 	int ret;
 
-	/* whoever bound the context has let go of its lock: bind() is over */
+	/* the thread that bound the context has dropped its lock: bind() is over */
 	ret = gda_ctx_lock(ctx);
 	if (ret)
 		return ret;
@@ -318,7 +318,10 @@ struct gda_object *gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *
 	return gda_mr_insert(ctx, mr, &cmd->handle, &cmd->key);
 }
 
-/* For client.c: any address in work requests, and a protection domain of its own. */
+/*
+ * As gda_mr_create(), for client.c: with any address in work requests, and a protection domain of
+ * its own.
+ */
 struct gda_object *gda_mr_reg_client(struct gda_ctx *ctx, const struct gda_client_mr_attr *attr,
 				     u32 *key)
 {

@@ -2,14 +2,13 @@
 /*
  * Handles and the life of objects.
  *
- * A handle is reserved first and published last: until gda_object_publish() no lookup
- * finds the object, so its creation can still fail. Between complete and publish the
- * lock is dropped while the answer goes to user space; if the context is shut down in
- * the meantime, the object goes with the others. After publish only destruction ends
- * it, which cannot fail: kill (unlink it from everything executors look at), wait for
- * the executors, free.
+ * A handle is reserved first and published last: until gda_object_publish() no lookup finds the
+ * object, so its creation can still fail. Between complete and publish the lock is dropped while
+ * the answer is copied to user space; if the context is shut down in the meantime, the object is
+ * destroyed with the others. After publish only destruction ends an object. It cannot fail: kill
+ * (unlink the object from everything executors look at), wait for the executors, free.
  *
- * All under ctx->lock.
+ * ctx->lock guards all of this.
  */
 #include "gda_private.h"
 

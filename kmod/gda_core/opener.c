@@ -3,9 +3,10 @@
  * The process that opened a context, and whether its user may look at it.
  *
  * Keys and addresses of a context are worth as much as the memory of the process. So the rule is
- * that of ptrace(2): a process that has rights which its user has not, or that has asked not to be
- * dumped, is closed to that user. ptrace_may_access() itself is not for modules. Asked is what the
- * process is at that moment; when it has ended, what it was when it opened the context.
+ * that of ptrace(2): a process that has more rights than its user, or that has asked not to be
+ * dumped, is closed to that user. ptrace_may_access() itself is not exported to modules. The check
+ * is of the process as it is at that moment; once it has ended, as it was when it opened the
+ * context.
  */
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -43,13 +44,13 @@ void gda_opener_put(struct gda_opener *opener)
 	put_cred(opener->cred);
 }
 
-/* Under RCU: has the process no rights but those of the user? */
+/* Under RCU: has the process only the rights of the user? */
 static bool gda_opener_is(const struct cred *cred, kuid_t uid)
 {
 	return uid_eq(cred->uid, uid) && uid_eq(cred->euid, uid) && uid_eq(cred->suid, uid);
 }
 
-/* May user @uid, of the opener's user namespace, look at the context? In any context. */
+/* May user @uid, of the opener's user namespace, look at the context? Any context. */
 bool gda_opener_open_to(const struct gda_opener *opener, kuid_t uid)
 {
 	bool dumpable = opener->dumpable, is;

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The payer: the process whose cgroups the worker of a context is in, so that its time counts
- * there. It is the process that bound the context; when that has ended, the next one that uses
- * the context by a call or by a store to a silent doorbell page. Until then the context has none.
+ * there. It is the process that bound the context; once that has ended, the next process that uses
+ * the context by a call or by a store to a silent doorbell page. Until one does, the context has no
+ * payer.
  *
- * Cgroups know nothing of this: a kernel thread in a group keeps the group from being removed and,
- * as it is counted and never freezes, from being frozen. So one work item looks at all bound
- * contexts every GDA_PAYER_PERIOD and moves workers: after a payer that has gone to other groups,
- * and to the root group if the payer has ended, or if its group is to freeze. A worker stops before
- * it leaves a group. One in the root group stands still until its payer thaws; without a payer it
- * works for a small part of the time (worker.c).
+ * Cgroups do not know of payers: a kernel thread in a group keeps the group from being removed and,
+ * because it is counted and never freezes, from being frozen. So one work item looks at all bound
+ * contexts every GDA_PAYER_PERIOD and moves workers: after a payer that has moved to other groups,
+ * and to the root group if the payer has ended or its group is about to freeze. A worker stops
+ * before it leaves a group. In the root group it stands still until its payer thaws; if it has no
+ * payer, it works for a small part of the time (worker.c).
  *
- * A task of the usermode helper's, which is no kernel thread and executes no program, makes the
- * moves of one round, for two reasons:
+ * The moves of one round are made by a task of the usermode helper, which is no kernel thread and
+ * executes no program, for two reasons:
  *
  * - A group is counted as frozen when its last task freezes or a task leaves it, but not when a
  *   kernel thread leaves it. The task enters the group, moves the worker out, and leaves.
- * - A payer may end, and its groups be removed, before the worker gets there; what is in a removed
- *   group never leaves it. The task goes first: either it keeps the groups, or it is the one that
- *   stays in them, and it ends.
+ * - A payer may end, and its groups be removed, before the worker gets there; a task in a removed
+ *   group never leaves it. So the helper's task enters the groups first: either it keeps them, or
+ *   it is caught there itself, and ends.
  *
  * A round makes one such task, and at most GDA_PAYER_BATCH moves, for all tenants together; the
  * next one goes on where it ended. Moving takes the mutex of all cgroups. Neither the work item nor
- * the task has a CPU limit while it moves; they take no lock of a context's but payer.lock, and are
- * in no read section then.
+ * the task has a CPU limit while it moves workers; of a context's locks they take only payer.lock,
+ * and they are in no read section then.
  */
 #include <linux/cgroup.h>
 #include <linux/pid.h>
@@ -37,7 +38,10 @@
 
 #define GDA_PAYER_PERIOD	(HZ / 10)
 
-/* Contexts that are looked at in one read section, workers moved in a round, threads of a payer. */
+/*
+ * How many contexts are looked at in one read section, workers moved in a round, and threads of a
+ * payer looked at.
+ */
 #define GDA_PAYER_BATCH		64U
 
 /* A worker that is not where its payer wants it. */
@@ -45,7 +49,7 @@ struct gda_payer_move {
 	u32 id;				/* of its context */
 	enum gda_payer_place place;
 	struct task_struct *worker;	/* with a reference */
-	struct task_struct *to;		/* ... into whose cgroups; or NULL: it is there */
+	struct task_struct *to;		/* ... into whose cgroups; NULL: it is there already */
 };
 
 /* The work item's own. */
@@ -59,7 +63,7 @@ static struct {
 static void gda_payer_round(struct work_struct *work);
 static DECLARE_DELAYED_WORK(gda_payer_work, gda_payer_round);
 
-/* The caller is the payer from now on, unless a kernel thread touches memory for a process. */
+/* The caller becomes the payer, unless it is a kernel thread that touches memory for a process. */
 void gda_payer_become(struct gda_payer *payer)
 {
 	struct pid *process, *thread;
@@ -82,14 +86,14 @@ void gda_payer_init(struct gda_ctx *ctx)
 	spin_lock_init(&ctx->payer.lock);
 }
 
-/* The caller binds @ctx, and has its worker in its cgroups. */
+/* The caller binds @ctx, whose worker is in the caller's cgroups. */
 void gda_payer_bind(struct gda_ctx *ctx)
 {
 	gda_payer_become(&ctx->payer);
 	queue_delayed_work(gda_wq, &gda_payer_work, GDA_PAYER_PERIOD);
 }
 
-/* No reader finds @ctx any more, or it was never bound. */
+/* No reader finds @ctx any more, or @ctx was never bound. */
 void gda_payer_free(struct gda_ctx *ctx)
 {
 	if (ctx->payer.place == GDA_PAYER_GONE)
@@ -104,8 +108,8 @@ static bool gda_payer_ends(struct task_struct *task)
 }
 
 /*
- * Under RCU: a thread of the process that has not ended, or NULL. A tracer may keep any number of
- * threads that have: they are not all looked at.
+ * Under RCU. Return: a thread of the process that has not ended, or NULL. A tracer may keep any
+ * number of ended threads, so not all threads are looked at.
  */
 static struct task_struct *gda_payer_any_thread(struct task_struct *leader)
 {
@@ -121,7 +125,10 @@ static struct task_struct *gda_payer_any_thread(struct task_struct *leader)
 	return NULL;
 }
 
-/* Under RCU: thread that became the payer or, when it has ended, one of its process; or none. */
+/*
+ * Under RCU. Return: the thread that became the payer; if it has ended, one of its process; or
+ * NULL.
+ */
 static struct task_struct *gda_payer_thread(struct gda_payer *payer)
 {
 	struct task_struct *thread, *leader;
@@ -135,13 +142,13 @@ static struct task_struct *gda_payer_thread(struct gda_payer *payer)
 	return leader ? gda_payer_any_thread(leader) : NULL;
 }
 
-/* Under RCU. A task of a group that is to freeze freezes, and so do all below that group. */
+/* Under RCU. A task freezes if its group, or one above, is about to freeze. */
 static bool gda_payer_freezing(struct task_struct *task)
 {
 	return test_bit(CGRP_FREEZE, &task_dfl_cgroup(task)->flags);
 }
 
-/* Under RCU: where is the worker of @ctx to be, and in whose cgroups? */
+/* Under RCU: where should the worker of @ctx be, and in whose cgroups? */
 static enum gda_payer_place gda_payer_place(struct gda_ctx *ctx, struct task_struct **to)
 {
 	struct task_struct *payer = gda_payer_thread(&ctx->payer);
@@ -155,20 +162,20 @@ static enum gda_payer_place gda_payer_place(struct gda_ctx *ctx, struct task_str
 	return GDA_PAYER_PAYS;
 }
 
-/* Under RCU and gda_srcu: note @ctx if anything about its worker is to change. */
+/* Under RCU and gda_srcu: note @ctx if its worker has to be moved or told something. */
 static void gda_payer_look(struct gda_ctx *ctx)
 {
 	struct gda_payer_move *m = &gda_payer_moves.move[gda_payer_moves.n];
 	struct task_struct *to;
 
-	/* pairs with smp_store_release() in gda_worker_start(): the account is there, too */
+	/* pairs with smp_store_release() in gda_worker_start(): ctx->account is set, too */
 	m->worker = smp_load_acquire(&ctx->worker.task);
 	if (!m->worker || READ_ONCE(ctx->worker.stopped))
 		return;
 	m->id = ctx->id;
 	m->place = gda_payer_place(ctx, &to);
 	m->to = NULL;
-	/* the set of a task's groups in all hierarchies is one object */
+	/* all groups of a task, in all hierarchies, are one object */
 	if (task_css_set(m->worker) != task_css_set(to))
 		m->to = get_task_struct(to);
 	else if (m->place == READ_ONCE(ctx->payer.place) &&
@@ -179,7 +186,7 @@ static void gda_payer_look(struct gda_ctx *ctx)
 	gda_payer_moves.n++;
 }
 
-/* Look at some contexts from @id on. Return: the id to go on with; 0: that was the last one. */
+/* Look at some contexts from @id on. Return: the id to go on with, or 0 after the last one. */
 static unsigned long gda_payer_look_from(unsigned long id)
 {
 	unsigned int looked = 0;
@@ -211,7 +218,7 @@ static void gda_payer_collect(void)
 	gda_payer_moves.next = id;
 }
 
-/* Let the worker know, if it still is that of a context. */
+/* Tell the worker, if it still is that of a context. */
 static void gda_payer_tell(const struct gda_payer_move *m, enum gda_payer_place place)
 {
 	int idx = gda_read_lock();
@@ -227,8 +234,8 @@ static void gda_payer_tell(const struct gda_payer_move *m, enum gda_payer_place 
 		spin_unlock(&payer->lock);
 		WRITE_ONCE(payer->place, place);
 		/*
-		 * pairs with test_and_clear_bit() in gda_worker_main(): who sees the bit sees the
-		 * place
+		 * pairs with test_and_clear_bit() in gda_worker_main(): a worker that sees the bit
+		 * sees the place
 		 */
 		smp_mb__before_atomic();
 		set_bit(GDA_WORKER_MOVED, &ctx->worker.flags);
@@ -243,7 +250,10 @@ static void gda_payer_tell_leaves(const struct gda_payer_move *m)
 	gda_payer_tell(m, m->place == GDA_PAYER_PAYS ? GDA_PAYER_FREEZES : m->place);
 }
 
-/* Enter the groups of @task. Return: whether they are kept now, as this task is in them. */
+/*
+ * Enter the groups of @task. Return: whether these groups cannot be removed now, because this task
+ * is in them.
+ */
 static bool gda_payer_enter(struct task_struct *task)
 {
 	bool kept;
@@ -257,9 +267,10 @@ static bool gda_payer_enter(struct task_struct *task)
 }
 
 /*
- * Return: false: this task cannot go on, and what is left is for the next round. A task that has
- * ended keeps no group: its group may be removed, and a grace period of RCU later it has no
- * controllers, which cgroup_attach_task_all() does not check. So it is asked just before.
+ * Return: false if this task cannot go on, and the remaining moves are left to the next round. A
+ * task that has ended keeps no group: its group may be removed, and has no controllers a grace
+ * period of RCU later, which cgroup_attach_task_all() does not check. So the task is checked just
+ * before.
  */
 static bool gda_payer_move(const struct gda_payer_move *m)
 {
@@ -284,16 +295,24 @@ static bool gda_payer_move(const struct gda_payer_move *m)
 	return true;
 }
 
-/* In a task of the usermode helper's, see above. Return: never 0, which would execute a program. */
+/*
+ * Runs in a task of the usermode helper, see above. Return: never 0, which would execute a program.
+ */
 static int gda_payer_move_all(struct subprocess_info *info, struct cred *cred)
 {
 	unsigned int i;
 
-	/* no CPU limit of these groups stops it with the mutex of all cgroups held */
+	/*
+	 * so that no CPU limit of these groups stops this task while it holds the mutex of all
+	 * cgroups
+	 */
 	gda_worker_unlimit(current);
 	for (i = 0; i < gda_payer_moves.n; i++) {
 		if (!gda_payer_move(&gda_payer_moves.move[i])) {
-			/* the next round begins behind it, so that it keeps no other from moving */
+			/*
+			 * the next round begins after this worker, which so keeps no other from
+			 * being moved
+			 */
 			gda_payer_moves.next = gda_payer_moves.move[i].id + 1UL;
 			break;
 		}
@@ -302,7 +321,10 @@ static int gda_payer_move_all(struct subprocess_info *info, struct cred *cred)
 	return -ECANCELED;
 }
 
-/* Where there is no usermode helper: groups can be removed, but those that freeze do not say so. */
+/*
+ * Move a worker without the usermode helper: groups can be removed, but do not report that they
+ * have frozen.
+ */
 static void gda_payer_move_alone(const struct gda_payer_move *m)
 {
 	if (m->to) {
@@ -316,8 +338,8 @@ static void gda_payer_move_alone(const struct gda_payer_move *m)
 }
 
 /*
- * Return: 0: there is no usermode helper. Failure, as while the machine suspends, is made up for in
- * the next round. UMH_WAIT_EXEC: the task runs no code of the module's when this returns.
+ * Return: 0 if there is no usermode helper. If it fails, as while the machine suspends, the next
+ * round repeats the moves. UMH_WAIT_EXEC: when this returns, the task runs no code of the module.
  */
 static int gda_payer_help(void)
 {
@@ -336,7 +358,8 @@ static void gda_payer_round(struct work_struct *work)
 
 	gda_payer_collect();
 	/*
-	 * with RT_GROUP_SCHED nothing exempts the helper from the limits of groups that it enters
+	 * with RT_GROUP_SCHED the helper cannot be exempted from the limits of the groups that it
+	 * enters
 	 */
 	alone = !gda_payer_moves.leaves || IS_ENABLED(CONFIG_RT_GROUP_SCHED) || !gda_payer_help();
 	for (i = 0; i < gda_payer_moves.n; i++) {

@@ -15,10 +15,10 @@ struct gda_thread;
 struct pid;
 struct workqueue_struct;
 
-/* main.c - for what may block, so that it gets threads of its own */
+/* defined in main.c, for work that may block, which so has threads of its own */
 extern struct workqueue_struct *gda_wq;
 
-/* Where a worker is to be. */
+/* Where a worker should be. */
 enum gda_payer_place {
 	GDA_PAYER_PAYS,			/* in the cgroups of its payer */
 	GDA_PAYER_FREEZES,		/* in the root, and stopped: its payer freezes, or moves */
@@ -29,7 +29,7 @@ struct gda_payer {
 	spinlock_t lock;		/* of the next three */
 	struct pid *process;		/* referenced */
 	struct pid *thread;		/* ... the one that became the payer, likewise */
-	bool gone;			/* the process has ended, and the next is looked for */
+	bool gone;			/* the process has ended; the next payer is not known */
 	/* written by the work item of payer.c alone */
 	enum gda_payer_place place;
 };
@@ -40,7 +40,10 @@ void gda_payer_become(struct gda_payer *payer);
 void gda_payer_free(struct gda_ctx *ctx);
 void gda_payer_exit(void);
 
-/* A process uses the context, by a call or by a store: without a payer it gets this one. */
+/*
+ * A process uses the context, by a call or by a store: if the context has no payer, the process
+ * becomes it.
+ */
 static inline void gda_payer_adopt(struct gda_payer *payer)
 {
 	if (unlikely(READ_ONCE(payer->gone)))

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who carries out a post. A store to a doorbell page that is mapped costs the poster nothing, but
- * only a worker that polls sees it, and where there are more threads than processors the worker has
- * none for as long as others have their turn. A store to a page that is in no page table faults,
- * and the fault visits the queue itself (doorbell.c): that costs a microsecond or two, always.
+ * Who carries out a post: the worker, or the fault of a store. A store to a doorbell page that is
+ * mapped costs the poster nothing, but only a worker that polls sees it, and where there are more
+ * threads than processors the worker has none for as long as others have their turn. A store to a
+ * page that is in no page table faults, and the fault visits the queue itself (doorbell.c): that
+ * costs a microsecond or two, always.
  *
  * So pages are mapped only while the worker polls on another processor, alone there and on time.
- * Posts that come soon one after the other wake it for that; the next one that finds it polling
- * maps the page. When others want its processor, it unmaps the pages before it gives way. If it
- * came back late, or was woken and no post found it polling, no page is mapped for some time, twice
- * as long each time. Once pages have been mapped for long without that, it is forgotten.
+ * Posts in quick succession wake it for that; the next post that finds it polling maps the page.
+ * When others want its processor, it unmaps the pages before it gives way. If the worker came back
+ * late, or was woken and no post found it polling, that is a miss: no page is mapped for some time,
+ * twice as long after each miss. Once pages have been mapped for long without a miss, earlier
+ * misses are forgotten.
  *
- * A fault gives way if it carried out what somebody may wait for who wants this very processor: two
- * threads that spin for each other's posts would else wait for the end of a turn each time.
+ * A fault gives way if it carried out work for which a thread may wait that wants this very
+ * processor: otherwise two threads that spin for each other's posts would each time wait for the
+ * end of a time slice.
  *
  * All of this is about when, not whether, work is carried out: a worker scans the pages that are
  * active, mapped or not.
@@ -28,23 +31,23 @@
 
 #include "gda_private.h"
 
-/* Posts by fault in a row, each so soon after the one before, wake the worker. */
+/* So many posts by fault in a row, in quick succession, wake the worker. */
 #define GDA_POLICY_STREAK	4U
 #define GDA_POLICY_GAP_NS	(500 * NSEC_PER_USEC)
 
-/* A worker that polls is on time if its last pass began so lately. */
+/* A worker that polls is on time if its last pass began no longer ago than this. */
 #define GDA_POLICY_FRESH_NS	(100 * NSEC_PER_USEC)
 
-/* For how long no page is mapped after a miss, first and at most. */
+/* How long no page is mapped after a miss, at first and at most. */
 #define GDA_POLICY_BACKOFF_NS	NSEC_PER_MSEC
 #define GDA_POLICY_BACKOFF_MOST	NSEC_PER_SEC
 
-/* Pages that were mapped for so long in all, without a miss, were mapped rightly. */
+/* If pages were mapped for so long in all without a miss, earlier misses are forgotten. */
 #define GDA_POLICY_GOOD_NS	(100 * NSEC_PER_MSEC)
 
 /*
- * Other executors may raise softirqs, or wait for the wire: theirs is the worker alone. So it is where
- * no fault can carry a store out (store.h).
+ * Does the policy apply? Other executors may raise softirqs, or wait for the wire, so only their
+ * worker visits. So it is, too, where no fault can carry a store out (store.h).
  */
 bool gda_policy_applies(const struct gda_ctx *ctx)
 {
@@ -66,14 +69,14 @@ static bool gda_policy_polls(const struct gda_worker *worker, u64 now)
 	       (s64)(now - READ_ONCE(worker->last_pass)) < GDA_POLICY_FRESH_NS;
 }
 
-/* A page is stored to that is in no page table. Is it to be mapped? */
+/* A store was made to a page that is in no page table. Should the page be mapped? */
 bool gda_policy_maps(const struct gda_ctx *ctx, u64 now)
 {
 	lockdep_assert_held(&ctx->map_lock);
 	return now >= ctx->policy.until && gda_policy_polls(&ctx->worker, now);
 }
 
-/* A fault has served a queue. Is the worker to be woken, so that a page can be mapped? */
+/* A fault has served a queue. Should the worker be woken, so that a page can be mapped? */
 bool gda_policy_wants_worker(struct gda_ctx *ctx, u64 now)
 {
 	struct gda_policy *policy = &ctx->policy;
@@ -116,7 +119,7 @@ void gda_policy_unmapped(struct gda_ctx *ctx)
 		policy->backoff = 0;
 }
 
-/* The worker was late, or was woken for nothing. */
+/* A miss: the worker was late, or was woken for nothing. */
 void gda_policy_missed(struct gda_ctx *ctx)
 {
 	struct gda_policy *policy = &ctx->policy;
@@ -131,7 +134,7 @@ void gda_policy_missed(struct gda_ctx *ctx)
 
 /*
  * Under SRCU: does the thread that posted last to @ctx wait for the caller's processor? If it spins
- * for what the caller has posted, it cannot see it before the caller gives way.
+ * for what the caller has posted, it cannot see that before the caller gives way.
  */
 bool gda_policy_waits_here(const struct gda_ctx *ctx)
 {
@@ -139,7 +142,7 @@ bool gda_policy_waits_here(const struct gda_ctx *ctx)
 	struct task_struct *task;
 	bool waits = false;
 
-	/* a deadline task that gives way has no time before its next period */
+	/* a deadline task that gives way runs no more before its next period */
 	if (!poster || current->prio < MAX_RT_PRIO)
 		return false;
 	rcu_read_lock();

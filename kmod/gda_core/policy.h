@@ -8,7 +8,7 @@
 
 struct gda_ctx;
 
-/* A task that is not the caller is on another processor then. */
+/* For a task that is not the caller: is it on another processor? */
 static inline bool gda_task_on_cpu(const struct task_struct *task)
 {
 #ifdef CONFIG_SMP
@@ -20,16 +20,16 @@ static inline bool gda_task_on_cpu(const struct task_struct *task)
 
 /* Under ctx->map_lock; some are also read without it. Times are ns, CLOCK_MONOTONIC. */
 struct gda_policy {
-	unsigned int mapped;		/* pages that are, for posters that could fault */
+	unsigned int mapped;		/* how many pages are mapped whose stores could fault */
 	bool tried;			/* the worker was woken, so that a page can be mapped */
-	unsigned int streak;		/* posts by fault that came soon one after the other */
+	unsigned int streak;		/* posts by fault in quick succession */
 	u64 fault;			/* the last of them */
-	u64 since;			/* when a page was mapped, while none was before */
-	u64 good;			/* how long pages were mapped before, without a miss */
+	u64 since;			/* when a page was mapped while none had been */
+	u64 good;			/* how long pages were mapped before that, without a miss */
 	u64 until;			/* no page is mapped before this */
-	u64 backoff;			/* how long the last miss put that off, or 0 */
+	u64 backoff;			/* how long the last miss delays the next mapping, or 0 */
 	u64 served;			/* faults that visited a queue */
-	pid_t poster;			/* the thread that made the last of them; a hint */
+	pid_t poster;			/* the thread that made the last of these posts; a hint */
 };
 
 bool gda_policy_applies(const struct gda_ctx *ctx);

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Regions: refcounted, zeroed memory behind queues, records and doorbells. Where it comes from is
- * its provider's (region.h).
+ * Regions: refcounted, zeroed memory behind queues, records and doorbells. Its provider decides
+ * where the memory comes from (region.h).
  *
- * A region has a cookie from creation until it is revoked; both the revocation and a
- * lookup by cookie, which takes a reference, hold map_lock. Cookies go round: one is
- * not used again soon, so that a stale one finds nothing. Its object holds one reference
- * and so does every VMA. Revoking ends all mappings at once and for ever; the memory goes with the
- * last reference.
+ * A region has a cookie from creation until it is revoked; both the revocation and a lookup by
+ * cookie, which takes a reference, hold map_lock. Cookies are used in turn: none is used again
+ * soon, so a stale one finds nothing. Its object holds one reference and so does every VMA.
+ * Revoking ends all mappings at once and for ever; the memory goes with the last reference.
  *
- * Pages count to RLIMIT_MEMLOCK of the user who had them made until the region is freed,
- * that is as long as an object, a VMA or a dma-buf holds them. A driver that pins a page for
- * longer charges its own user.
+ * Pages count as locked memory (RLIMIT_MEMLOCK) of the user who created the region until the region
+ * is freed, that is as long as an object, a VMA or a dma-buf holds it. A driver that pins a page
+ * for longer charges its own user.
  */
 #include <linux/fs.h>
 
@@ -38,7 +37,7 @@ static void gda_region_free(struct kref *ref)
 	region->provider->free(region);
 }
 
-/* The caller owns the first reference. @db_page: of a doorbell page, else NULL. */
+/* The caller owns the first reference. @db_page: the doorbell page of the region, or NULL. */
 struct gda_region *gda_region_create(struct gda_ctx *ctx, unsigned int npages, u32 map,
 				     struct gda_db_page *db_page)
 {
@@ -60,7 +59,10 @@ struct gda_region *gda_region_create(struct gda_ctx *ctx, unsigned int npages, u
 	gda_stat_add(GDA_STAT_PAGES, region->npages);
 	if (ret)
 		goto err_put;
-	/* mmap() finds it from here on, whether the cookie was told to user space or guessed */
+	/*
+	 * from here on mmap() finds the region, whether the cookie was told to user space or
+	 * guessed
+	 */
 	if (db_page)
 		db_page->region = region;
 	ret = xa_alloc_cyclic(&ctx->regions, &region->id, region, GDA_COOKIE_IDS,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Regions (region.c) and what their memory comes from: a part of gda_private.h.
+ * Regions (region.c) and the providers of their memory: a part of gda_private.h.
  *
  * A region is identity, references, mappings and revocation; a provider has its memory: pages
  * of the kernel (region_pages.c), or a window of a device that keeps its queues itself. Nobody
@@ -16,9 +16,9 @@ struct sg_table;
 
 /**
  * struct gda_region_provider - where the memory of regions comes from
- * @alloc: a region for so many pages that has none yet; NULL: no memory
- * @populate: set @npages and @kaddr; the pages are zero and charged already. On failure what is
- *	there is left to @free
+ * @alloc: allocate a region for so many pages, which are not there yet; NULL: no memory
+ * @populate: set @npages and @kaddr; the pages are zero and charged already. On failure @free frees
+ *	what was allocated
  * @free: give back the memory and the region itself; nobody maps or reads it any more
  * @insert: map page @index at @addr of a VMA with VM_MIXEDMAP, for the processor
  * @sg_alloc: fill in a table of all pages, for the DMA layer
@@ -39,9 +39,9 @@ struct gda_region_provider {
 extern const struct gda_region_provider gda_region_pages;
 
 /*
- * A region: zeroed memory that can be mapped. Held by its object and by every VMA,
- * so that it outlives the object; @revoked, @db_page and the page tables are guarded by
- * ctx->map_lock. @exports counts its dma-bufs, which may outlive @ctx.
+ * A region: zeroed memory that can be mapped. Its object and every VMA hold it, so it outlives the
+ * object; ctx->map_lock guards @revoked, @db_page and the page tables. @exports counts its
+ * dma-bufs, which may outlive @ctx.
  */
 struct gda_region {
 	struct kref ref;
@@ -51,8 +51,8 @@ struct gda_region {
 	unsigned int npages;
 	u32 map;			/* enum gda_map_type */
 	bool revoked;
-	struct gda_db_page *db_page;	/* a fault makes this doorbell page active; or NULL */
-	bool client;			/* ... makes all of the context's active */
+	struct gda_db_page *db_page;	/* the doorbell page that a fault makes active; or NULL */
+	bool client;			/* ... a fault makes all pages of the context active */
 	atomic_t exports;
 	struct gda_memlock charge;	/* of the pages */
 	void *kaddr;

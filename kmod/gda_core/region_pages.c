@@ -75,7 +75,7 @@ static bool gda_pages_at(const struct gda_region *region, unsigned int index, ph
 	return phys == page_to_phys(gda_pages_of(region)->page[index]);
 }
 
-/* A pin, or a reference that is about to be dropped. */
+/* Has the page a pin, or a reference that is about to be dropped? */
 static bool gda_pages_shared(const struct gda_region *region)
 {
 	return page_count(gda_pages_of(region)->page[0]) > 1;

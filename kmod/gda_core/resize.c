@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CQs of clients whose entries go on in other memory, of another depth. The last entry in the old
- * memory says so; the consumer copies what it has not read from there, and nobody else does.
+ * CQs of clients that continue in other memory, with another depth. The last entry in the old
+ * memory says so; the consumer, and nobody else, copies the entries that it has not read.
  *
- * The new memory is pinned under no lock. Entries are accessed under cq->lock, so that when the CQ
- * was switched there nobody uses the old memory any more, which is given back at once.
+ * The new memory is pinned under no lock. Entries are accessed under cq->lock: once the CQ was
+ * switched under that lock, nobody uses the old memory any more, and it is given back at once.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
 
 #include "gda_private.h"
 
-/* Nobody takes user memory away from a CQ: it is pinned. */
+/* Nobody takes the memory of a process away from a CQ: it is pinned. */
 static void gda_resize_revoke(struct gda_umem *umem)
 {
 }
 
-/* Return: the CQ, if it can be of @attr; or an error. */
+/* Return: the CQ, if it can be resized to @attr; or an error. */
 static struct gda_cq *gda_resize_find(struct gda_ctx *ctx, u32 handle,
 				      const struct gda_client_cq_attr *attr)
 {
@@ -36,7 +36,7 @@ static struct gda_cq *gda_resize_find(struct gda_ctx *ctx, u32 handle,
 	return cq;
 }
 
-/* Where the entries were is left in @umem. */
+/* The old memory of the entries is left in @umem. */
 static int gda_resize_switch(struct gda_cq *cq, struct gda_umem *umem,
 			     const struct gda_client_cq_attr *attr)
 {
@@ -80,7 +80,7 @@ static struct gda_umem *gda_resize_pin(const struct gda_client_cq_attr *attr, u3
 	return ERR_PTR(ret);
 }
 
-/* Of a CQ that was never resized: NULL. */
+/* Frees nothing if @umem is NULL, as for a CQ that was never resized. */
 void gda_resize_free(struct gda_umem *umem)
 {
 	if (!umem)
@@ -112,7 +112,7 @@ int gda_client_cq_resize(struct gda_ctx *ctx, u32 handle, const struct gda_clien
 	ret = PTR_ERR_OR_ZERO(cq) ?: gda_resize_switch(cq, umem, attr);
 	if (!ret) {
 		swap(cq->resized, umem);
-		/* of the first time the CQ's own */
+		/* the first time, the CQ's own umem */
 		gda_umem_remove(umem ?: &cq->region_umem);
 		if (!umem)
 			gda_umem_put(&cq->region_umem);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receive queues of a client's QPs: their entries lie in memory of the process. One comes and goes
- * with its QP, whose record counts what was posted; or it is an object that many QPs share (an
- * SRQ), which has a record of its own and is destroyed behind them.
+ * Receive queues of a client's QPs: their entries lie in memory of the process. A receive queue
+ * comes and goes with its QP, whose record counts what was posted; or it is an object that many QPs
+ * share (an SRQ), which has a record of its own and is destroyed after them.
  */
 #include <linux/slab.h>
 
 #include "gda_private.h"
 
-/* Nobody takes user memory away from a queue: it is pinned. */
+/* Nobody takes the memory of a process away from a queue: it is pinned. */
 static void gda_rq_revoke(struct gda_umem *umem)
 {
 }
 
-/* Called under no lock: pinning waits. gda_umem_put() of its entries undoes it. */
+/* Called with no lock held: pinning waits. gda_umem_put() of its entries undoes it. */
 static int gda_rq_init_memory(struct gda_rq *rq, struct gda_object *obj, u32 umem, u64 entries,
 			      const struct gda_engine_rq *engine_rq)
 {
@@ -54,7 +54,7 @@ int gda_rq_create(struct gda_qp *qp, const struct gda_umem_addresses *user,
 	return gda_rq_init(&qp->rq->engine_rq) ? 0 : -EINVAL;
 }
 
-/* The engine's part of the QP is filled in: give it the receive queue. */
+/* Called when the engine's part of the QP is filled in: give it the receive queue. */
 void gda_rq_attach(struct gda_qp *qp)
 {
 	struct gda_engine_qp *q = &qp->engine_qp;
@@ -74,7 +74,7 @@ void gda_rq_free(struct gda_qp *qp)
 	kfree(qp->rq);
 }
 
-/* Nobody finds it but its QPs, which are gone. */
+/* Only the QPs of the SRQ could find it, and they are gone. */
 static void gda_srq_kill(struct gda_object *obj)
 {
 }
@@ -149,7 +149,7 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-/* Under ctx->lock, of a QP that is not published: it takes what it receives into the SRQ. */
+/* Under ctx->lock, for a QP that is not published: have it take its receives from the SRQ. */
 int gda_srq_attach(struct gda_qp *qp, u32 handle)
 {
 	struct gda_object *obj = gda_object_find(qp->obj.ctx, handle, GDA_OBJECT_SRQ);
@@ -169,8 +169,9 @@ void gda_srq_detach(struct gda_qp *qp)
 }
 
 /*
- * Fewer entries than its limit says are an event, once. Who sets the limit again and again gets no
- * second one before something is taken: events that nobody reads are memory of the kernel.
+ * An SRQ that has fewer entries than its limit causes one event. If its owner sets the limit again,
+ * there is no second event before an entry is taken: events that nobody reads are memory of the
+ * kernel.
  */
 static void gda_srq_look(struct gda_srq *srq)
 {
@@ -184,7 +185,7 @@ static void gda_srq_look(struct gda_srq *srq)
 	gda_async_note(srq->obj.ctx, &srq->async, GDA_CLIENT_LIMIT);
 }
 
-/* An entry was to be taken, of which @taken says what gda_rq_take() said. */
+/* An entry was to be taken. @taken is the result of gda_rq_take(). */
 void gda_srq_taken(struct gda_rq *rq, int taken)
 {
 	struct gda_srq *srq = container_of(rq, struct gda_srq, rq);

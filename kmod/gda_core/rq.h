@@ -4,9 +4,9 @@
 #define GDA_RQ_H
 
 /*
- * A receive queue. Workers of the contexts that send take entries from it, several at once if it is
- * shared. @lock guards the engine's part
- * and what is open of each QP; locks of CQs are taken below it.
+ * A receive queue. Workers of the contexts that send take entries from it, several workers at once
+ * if it is shared. @lock guards the engine's part, and the entry that each QP has taken and not
+ * finished; locks of CQs are taken inside of it.
  */
 struct gda_rq {
 	spinlock_t lock;		/* see above */
@@ -16,13 +16,13 @@ struct gda_rq {
 
 struct gda_client_srq_attr;
 
-/* A shared one, which is an object. */
+/* A shared receive queue, which is an object. */
 struct gda_srq {
 	struct gda_object obj;
 	struct gda_rq rq;
 	struct gda_umem record;
-	u32 limit;			/* fewer entries than that are an event; 0; under @rq's lock */
-	bool told;			/* ... and nothing was taken since that event; likewise */
+	u32 limit;			/* fewer entries: an event; 0: none; under @rq's lock */
+	bool told;			/* nothing was taken since that event; likewise */
 	struct gda_async async;
 };
 

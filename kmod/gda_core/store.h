@@ -12,12 +12,12 @@ struct vm_fault;
 
 #ifdef CONFIG_X86_64
 /**
- * gda_store_emulate - make the store that faulted, and have the program go on behind it
+ * gda_store_emulate - make the store that faulted, and have the program go on after it
  * @vmf: a fault of the caller's own memory
  * @page: the kernel's mapping of the page that is stored to
  *
  * One store of 4 or 8 bytes, of its natural alignment, so it is within one doorbell. The program's
- * earlier stores are visible before it, as before any store of the program's.
+ * earlier stores become visible before this one, as they would if the program made it.
  *
  * Return: false if it was not decoded; then nothing was changed.
  */

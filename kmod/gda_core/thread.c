@@ -2,23 +2,21 @@
 /*
  * Room for a worker among the threads of the process that binds a context.
  *
- * A worker is a thread of the kernel's, so no limit of the process is asked when it is
- * made, and moving it into a cgroup counts it there whatever pids.max says. So the process
- * gets one more thread of its own first, for which fork() asks every limit: pids.max up to
- * the root, RLIMIT_NPROC, threads-max. That thread holds the place until the worker is
- * counted in the cgroup, and then ends. Limits are thus never exceeded by more than what is
- * under way, and when bind() returns not at all.
+ * A worker is a kernel thread, so no limit of the process is checked when it is created, and a
+ * cgroup that it moves into counts it, whatever pids.max says. So the process first gets one more
+ * thread of its own, for which fork() checks every limit: pids.max up to the root, RLIMIT_NPROC,
+ * threads-max. That thread holds the place until the worker is counted in the cgroup, and then
+ * ends. So limits are exceeded only while a bind() is under way, by one thread each.
  *
  * The thread cannot be the worker: it ends with its process, and a context does not.
  *
  * The thread may be frozen or stopped with its process at any time, by cgroup.freeze, by SIGSTOP or
- * because the machine suspends. Nobody may wait for it uninterruptibly then: the process
- * would not freeze, and suspending would fail. So the thread ends by itself as soon as it runs, a
- * work item frees what it leaves, and bind() waits for that as long as no signal comes and the
- * process does not freeze.
+ * because the machine suspends. Nobody may wait for it uninterruptibly then: the process would not
+ * freeze, and suspending would fail. So the thread ends by itself as soon as it runs, a work item
+ * frees its resources, and bind() waits for that unless a signal comes or the process freezes.
  *
- * Kernels before 6.12 offer no such thread to modules (compat.h): there pids.max counts
- * workers and does not stop them.
+ * Kernels before 6.12 offer no such thread to modules (compat.h): there pids.max counts workers but
+ * does not limit them.
  */
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -29,18 +27,18 @@
 
 #include "gda_private.h"
 
-/* How often, and for how long, to check whether the thread has gone. */
+/* How often to check whether the thread has gone, and for how long. */
 #define GDA_THREAD_US	50
 #define GDA_THREAD_TRIES	(USEC_PER_SEC / GDA_THREAD_US)
 
-/* How long bind() still waits for a thread that ends after a signal came. */
+/* How long bind() still waits for a thread to end after a signal came. */
 #define GDA_THREAD_GRACE	(HZ / 50)
 
 /* A place among the threads of the process that binds, held by bind() and by the work item. */
 struct gda_thread {
 	refcount_t users;
 	struct vhost_task *vhost;
-	struct task_struct *task;	/* with a reference, once it ends */
+	struct task_struct *task;	/* the thread, with a reference, once it ends */
 	struct work_struct end;
 	struct completion ended;
 };
@@ -66,20 +64,20 @@ static void gda_thread_end(struct work_struct *work)
 	put_task_struct(thread->task);
 	complete(&thread->ended);
 	gda_thread_put(thread);
-	/* the end of the module waits for the queue, and so for this function */
+	/* module exit waits for the queue, and so for this function */
 	module_put(THIS_MODULE);
 }
 
-/* Called by the thread when it has a fatal signal, of its process or of gda_thread_run(). */
+/* Called by the thread when it gets a fatal signal, from its process or from gda_thread_run(). */
 static void gda_thread_killed(void *data)
 {
 	struct gda_thread *thread = data;
 
 	thread->task = get_task_struct(current);
 	/*
-	 * The work item waits for the rest of its life: not also for the CPU limit of its cgroup.
-	 * If the whole process ends, this may be the thread that frees all its memory, which no
-	 * real-time task is to do.
+	 * The work item waits until the thread has ended, and must not wait for the CPU limit of
+	 * the thread's cgroup as well. If the whole process ends, this may be the thread that frees
+	 * all its memory, which no real-time task should do.
 	 */
 	if (!(READ_ONCE(current->signal->flags) & SIGNAL_GROUP_EXIT))
 		gda_worker_unlimit(current);
@@ -87,8 +85,9 @@ static void gda_thread_killed(void *data)
 }
 
 /*
- * Called by the thread when it first runs. vhost_task_stop() would wait for it, also while it is
- * frozen; so it gets a fatal signal that is its own alone. Return: false, for it has no work.
+ * Called by the thread when it first runs. vhost_task_stop() would wait for the thread, also while
+ * it is frozen, so the thread sends a fatal signal to itself alone. Return: false, for it has no
+ * work.
  */
 static bool gda_thread_run(void *data)
 {
@@ -100,9 +99,9 @@ static bool gda_thread_run(void *data)
 }
 
 /*
- * Reserve a place for one more thread of the caller's process. Return: NULL: this kernel does not
- * offer it; -EAGAIN a limit of threads or processes is reached; -ENOMEM; -ERESTARTNOINTR a signal
- * came first.
+ * Reserve a place for one more thread of the caller's process. Return: the place; NULL: this kernel
+ * does not offer it; -EAGAIN a limit of threads or processes is reached; -ENOMEM; -ERESTARTNOINTR a
+ * signal came first.
  */
 struct gda_thread *gda_thread_reserve(void)
 {
@@ -117,7 +116,7 @@ struct gda_thread *gda_thread_reserve(void)
 	vhost = gda_vhost_task_create(gda_thread_run, gda_thread_killed, thread, "gda-bind");
 	if (IS_ERR_OR_NULL(vhost)) {
 		kfree(thread);
-		/* after unshare(CLONE_NEWPID) a process can have no more threads */
+		/* after unshare(CLONE_NEWPID) a process cannot create more threads */
 		return vhost == ERR_PTR(-EINVAL) ? ERR_PTR(-EAGAIN) : ERR_CAST(vhost);
 	}
 	thread->vhost = vhost;
@@ -127,7 +126,7 @@ struct gda_thread *gda_thread_reserve(void)
 
 /*
  * Release the place. When this returns, the thread has left its process and its cgroup, so a
- * process with one thread has one again; unless a signal came, or its cgroup is being frozen.
+ * process with one thread has one again, unless a signal came or its cgroup is being frozen.
  */
 void gda_thread_release(struct gda_thread *thread)
 {

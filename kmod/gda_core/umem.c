@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * umem: a part of a queue (send queue, CQ, record) that lies in a dma-buf of the user, or of a
- * client's queue at an address in the process, or in what that has registered (whole.c). gda_mr
- * attaches, pins and maps the dma-buf, or pins and charges the pages, as for an MR; executors see an
- * address.
+ * A umem: a part of a queue (send queue, CQ, record) that lies in a dma-buf of the user. A part of
+ * a client's queue may also lie at an address in the process, or in a umem that the client has
+ * registered (whole.c). gda_mr attaches, pins and maps the dma-buf, or pins and charges the pages,
+ * as for an MR; executors see an address.
  *
- * The exporter may revoke it at any time, under its dma_resv, for good. ->revoked_cb()
- * then redirects new readers, and gda_mem_revoke_wait() drains the old ones. Readers hold
- * SRCU or cq->lock, and test ->revoked inside.
+ * The exporter may revoke the memory at any time, under its dma_resv, for good. ->revoked_cb() then
+ * redirects new readers, and gda_mem_revoke_wait() waits for the old ones. Readers hold SRCU or
+ * cq->lock, and test ->revoked inside.
  *
- * gda_umem_get() attaches before the context is locked, because it waits for other
- * drivers; gda_umem_insert() adds it to the context's list under ctx->lock.
+ * gda_umem_get() attaches before the context is locked, because it waits for other drivers;
+ * gda_umem_insert() adds the umem to the context's list under ctx->lock.
  */
 #include <linux/list.h>
 #include <linux/overflow.h>
@@ -37,7 +37,7 @@ void gda_umem_init(struct gda_umem *umem, struct gda_object *obj,
 	INIT_LIST_HEAD(&umem->node);
 }
 
-/* Check @mem without looking at the dma-buf. @given: a flag says that there is one. */
+/* Check @mem without looking at the dma-buf. @given: a flag says that @mem is set. */
 int gda_umem_check(const struct gda_queue_memory *mem, bool given)
 {
 	if (!given)
@@ -104,7 +104,7 @@ int gda_umem_get(struct gda_umem *umem, const struct gda_queue_memory *mem, u32 
 	return ret;
 }
 
-/* Pages of a process become one range of kernel addresses. */
+/* Map pages of a process into one range of kernel addresses. */
 static int gda_umem_map(struct gda_umem *umem)
 {
 	struct gda_mem_backing *b = &umem->backing;
@@ -141,14 +141,14 @@ int gda_umem_get_user(struct gda_umem *umem, u64 addr, u32 length, u32 align)
 	return ret;
 }
 
-/* @at: an offset in the umem @handle, or with 0 an address. */
+/* @at: an offset in the umem @handle; an address if @handle is 0. */
 int gda_umem_get_at(struct gda_umem *umem, u32 handle, u64 at, u32 length, u32 align)
 {
 	return handle ? gda_umem_get_part(umem, handle, at, length, align) :
 			gda_umem_get_user(umem, at, length, align);
 }
 
-/* On failure gda_umem_put() of both undoes it. */
+/* On failure the caller undoes this by gda_umem_put() of both. */
 int gda_umem_get_both(struct gda_umem *entries, struct gda_umem *rec,
 		      const struct gda_umem_addresses *user, u32 length, u32 align)
 {
@@ -160,7 +160,7 @@ int gda_umem_get_both(struct gda_umem *entries, struct gda_umem *rec,
 				      GDA_RECORD_BYTES);
 }
 
-/* No executor reads the memory any more. Also for a umem that was never attached. */
+/* No executor reads the memory any more. @umem may be one that was never attached. */
 void gda_umem_put(struct gda_umem *umem)
 {
 	if (!umem->addr)

@@ -7,9 +7,8 @@
 #define GDA_UMEM_H
 
 /*
- * Where a queue lies in the calling process, or in umems that it has registered: then the address is
- * an offset there. Entries may be missing where none are posted, and of a QP @recv, its receive
- * queue.
+ * Where a queue lies: addresses in the calling process, or offsets in umems that it has registered.
+ * Entries may be missing if none are posted. @recv: the receive queue of a QP.
  */
 struct gda_umem_addresses {
 	u64 entries;
@@ -28,12 +27,12 @@ struct gda_umem_whole;
 struct gda_umem {
 	struct gda_mem_backing backing;
 	struct gda_object *obj;		/* whose part it is */
-	/* the memory is being revoked: readers test @revoked from now on */
+	/* the memory is being revoked: from now on readers see @revoked */
 	void (*revoked_cb)(struct gda_umem *umem);
 	struct list_head node;		/* in ctx->umems */
-	struct gda_umem_whole *whole;	/* of which it is a part, with no @backing; or NULL */
+	struct gda_umem_whole *whole;	/* this is a part of it, without a @backing; or NULL */
 	struct list_head part;		/* in whole->parts */
-	void *addr;			/* NULL: no memory of the caller */
+	void *addr;			/* NULL: the caller gave no memory */
 	void *map;			/* of several pages, or NULL */
 	u32 length;
 	bool revoked;

@@ -2,16 +2,16 @@
 /*
  * QPs that wait for an entry of a CQ of their context (GDA_OP_WAIT).
  *
- * A waiting QP has GDA_QP_WAITS in qp->lost, which makes the worker look here before each visit,
- * and so it has no visits and its doorbell page can become silent. The worker keeps what is waited
- * for in qp->wait, alone. The CQ knows the nearest entry that anybody waits for (cq->awaited),
- * under its lock: the push of that entry changes ctx->wait_turn and kicks the worker, which then
- * asks for each waiting QP again. As long as ctx->wait_turn stays, a waiting QP costs the worker
- * less than an idle one.
+ * A waiting QP has GDA_QP_WAITS in qp->lost, which makes the worker ask here before each visit. So
+ * the QP has no visits, and its doorbell page can become silent. qp->wait says what the QP waits
+ * for; only the worker uses it. The CQ knows the nearest entry that anybody waits for
+ * (cq->awaited), under its lock: the push of that entry changes ctx->wait_turn and kicks the
+ * worker, which then asks for each waiting QP again. As long as ctx->wait_turn stays, a waiting QP
+ * costs the worker less than an idle one.
  *
- * CQs are found by number in ctx->cqs, under SRCU: one of another context is not there. A QP holds
- * no reference on the CQ: one that is destroyed is not found when the QP is looked at next, and the
- * QP fails. A QP that waits for what does not come wakes the worker when its time is over.
+ * CQs are found by number in ctx->cqs, under SRCU; CQs of other contexts are not there. A QP holds
+ * no reference on the CQ: if the CQ is destroyed, it is not found when the QP is looked at next,
+ * and the QP fails. If the entry does not come, the QP wakes the worker when its time is over.
  */
 #include <linux/ktime.h>
 
@@ -19,7 +19,7 @@
 
 static const int gda_wait_no_cq = -(int)GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_CQ);
 
-/* Whoever waits for @cq is to ask again. */
+/* QPs that wait for @cq have to ask again. */
 static void gda_wait_wake(struct gda_cq *cq)
 {
 	struct gda_ctx *ctx = cq->obj.ctx;
@@ -28,12 +28,12 @@ static void gda_wait_wake(struct gda_cq *cq)
 	if (!cq->awaited)
 		return;
 	cq->awaited = false;
-	/* behind what they will see; gda_wait_ask() takes the lock after reading it */
+	/* after the change that they will see; gda_wait_ask() takes the lock after reading this */
 	atomic_inc(&ctx->wait_turn);
 	gda_worker_kick(ctx);
 }
 
-/* The push of the nearest entry is to wake the worker. */
+/* Have the push of the nearest entry that is waited for wake the worker. */
 static void gda_wait_arm(struct gda_cq *cq, u32 index)
 {
 	lockdep_assert_held(&cq->lock);
@@ -43,7 +43,7 @@ static void gda_wait_arm(struct gda_cq *cq, u32 index)
 	cq->awaited_index = index;
 }
 
-/* Return: as gda_host_wait(), but for the time. */
+/* Return: as gda_host_wait(), except that the time is not checked. */
 static int gda_wait_ask(struct gda_qp *qp)
 {
 	struct gda_ctx *ctx = qp->obj.ctx;
@@ -51,7 +51,7 @@ static int gda_wait_ask(struct gda_qp *qp)
 	struct gda_cq *cq;
 
 	qp->wait.turn = atomic_read(&ctx->wait_turn);
-	/* before the CQ is looked at: a change that comes after that is seen as a new turn */
+	/* the turn is read before the CQ: a later change of the CQ is seen as a new turn */
 	smp_rmb();
 	cq = xa_load(&ctx->cqs, qp->wait.cqn);
 	if (!cq)
@@ -87,7 +87,9 @@ int gda_host_wait(struct gda_engine_qp *q, u32 cqn, u32 index, bool resumed)
 	return 0;
 }
 
-/* Called only by the worker, under SRCU, for a QP that waits. Return: may it be visited? */
+/*
+ * Called only by the worker, under SRCU, for a waiting QP. Return: whether the QP may be visited.
+ */
 bool gda_wait_over(struct gda_qp *qp)
 {
 	struct gda_ctx *ctx = qp->obj.ctx;
@@ -113,7 +115,7 @@ void gda_wait_pushed(struct gda_cq *cq)
 		gda_wait_wake(cq);
 }
 
-/* A CQ is not in ctx->cqs any more. */
+/* A CQ was taken out of ctx->cqs. */
 void gda_wait_cq_gone(struct gda_cq *cq)
 {
 	spin_lock(&cq->lock);
@@ -127,7 +129,7 @@ void gda_wait_cq_lost(struct gda_cq *cq)
 	gda_wait_wake(cq);
 }
 
-/* By the worker, when some QP's time may be over. */
+/* Called by the worker when the time of some QP may be over. */
 void gda_wait_due(struct gda_ctx *ctx)
 {
 	atomic_inc(&ctx->wait_turn);

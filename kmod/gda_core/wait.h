@@ -10,7 +10,7 @@ struct gda_wait {
 	u64 until;			/* ns, CLOCK_MONOTONIC: then it fails */
 	u32 cqn;
 	u32 index;
-	int turn;			/* ctx->wait_turn when the CQ was asked */
+	int turn;			/* ctx->wait_turn when the CQ was last asked */
 };
 
 bool gda_wait_over(struct gda_qp *qp);

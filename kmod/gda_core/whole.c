@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Umems that a client registers as a whole, as an object: queues lie at offsets in it. It is pinned
- * and charged once. A part has a gda_umem of its own, which refers to the whole and takes no memory.
+ * Umems that a client registers as a whole, as objects: queues lie at offsets in them. The memory
+ * of a whole is pinned and charged once. A part has a gda_umem of its own, which refers to the
+ * whole and takes no memory.
  *
- * The whole is destroyed behind its parts. Who holds its memory is counted all the same: a creation
- * that fails gives its parts back under no lock, when the context may have been shut down.
+ * The whole is destroyed after its parts. Its memory has a reference count all the same: a creation
+ * that fails gives its parts back without a lock, when the context may have been shut down already.
  *
- * @parts is under whole->lock. A revocation goes through them, and so reaches each queue as if the
- * dma-buf were its own.
+ * whole->lock guards @parts. A revocation goes through all parts, and so reaches each queue as if
+ * the dma-buf were the queue's own.
  */
 #include <linux/overflow.h>
 #include <linux/refcount.h>
@@ -19,7 +20,7 @@ struct gda_umem_whole {
 	struct gda_object obj;
 	struct gda_umem umem;
 	bool dmabuf;
-	refcount_t refs;		/* 1 of the object, and 1 of each part */
+	refcount_t refs;		/* 1 for the object, and 1 for each part */
 	spinlock_t lock;		/* guards the next two */
 	unsigned int nparts;
 	struct list_head parts;
@@ -55,7 +56,7 @@ static struct gda_umem_whole *gda_umem_whole_find(struct gda_ctx *ctx, u32 handl
 	return obj ? container_of(obj, struct gda_umem_whole, obj) : NULL;
 }
 
-/* Under ctx->lock. A revocation that comes from here on finds the part. */
+/* Under ctx->lock. From here on a revocation finds the part. */
 static int gda_umem_cut(struct gda_umem_whole *whole, struct gda_umem *umem, u64 offset,
 			u32 length, u32 align)
 {
@@ -84,8 +85,8 @@ static int gda_umem_cut(struct gda_umem_whole *whole, struct gda_umem *umem, u64
 }
 
 /*
- * As gda_umem_get_user(), of a umem whose ->obj is in a context. The creation of a whole that is not
- * named may still fail, and with a part it could not be undone.
+ * As gda_umem_get_user(), for a umem whose ->obj is in a context. A whole that is not named cannot
+ * have parts: its creation may still fail, and with a part it could not be undone.
  */
 int gda_umem_get_part(struct gda_umem *umem, u32 handle, u64 offset, u32 length, u32 align)
 {
@@ -114,13 +115,13 @@ void gda_umem_put_part(struct gda_umem *umem)
 	gda_umem_whole_put(whole);
 }
 
-/* Can nobody take the memory away? */
+/* Return: whether nobody can take the memory away. */
 bool gda_umem_part_fixed(const struct gda_umem *umem)
 {
 	return !umem->whole || !umem->whole->dmabuf;
 }
 
-/* Nobody finds it but its parts. */
+/* Only parts of the whole could find it. */
 static void gda_umem_kill(struct gda_object *obj)
 {
 }
@@ -135,7 +136,7 @@ const struct gda_object_ops gda_umem_ops = {
 	.free = gda_umem_free,
 };
 
-/* Called under no lock: pinning and attaching wait. */
+/* Called with no lock held: pinning and attaching wait. */
 static int gda_umem_whole_attach(struct gda_umem_whole *whole,
 				 const struct gda_client_umem_attr *attr)
 {
@@ -206,7 +207,7 @@ int gda_client_umem_dereg(struct gda_ctx *ctx, u32 handle)
 
 	mutex_lock(&ctx->lock);
 	whole = gda_umem_whole_find(ctx, handle);
-	/* parts are made under the lock: none comes any more */
+	/* parts are created under the lock: none is added any more */
 	if (whole && gda_umem_whole_used(whole))
 		ret = -EBUSY;
 	else if (whole)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The worker: one kernel thread for each bound context, charged to the cgroups of the task that
- * bound it. It goes round the active doorbell pages and gives each queue that has work one
- * visit of the engine, which is bounded, so no queue starves another.
+ * bound it. It scans the active doorbell pages in turn and gives each queue that has work one visit
+ * of the engine. A visit is bounded, so no queue starves another.
  *
  * Posts to pages that are not mapped are carried out by their faults (doorbell.c), which may visit
  * queues while the worker does not: see gda_visit_trylock().
  *
- * It busy-polls while pages are active, makes a page silent after idle_us without work, or after
- * GDA_WIRE_US if some of it is in flight, and sleeps when no page is active. It scans paced pages
+ * The worker busy-polls while pages are active, makes a page silent after idle_us without work, or
+ * after GDA_WIRE_US if work is in flight, and sleeps when no page is active. It scans paced pages
  * (see doorbell.c) every GDA_PACE_US; if a scan takes long, it sleeps GDA_PACE_SHARE times as long
  * as the scan took. It is inside gda_read_lock() while it scans a page and leaves after each visit,
  * so a task that destroys an object or revokes memory waits for one visit at most, whatever the CPU
@@ -36,14 +36,14 @@
 
 #define GDA_PACE_US	50U
 
-/* The longest that a page is polled whose queues only wait for what the wire brings. */
+/* How long a page is polled at most whose queues only wait for the wire. */
 #define GDA_WIRE_US	200U
 #define GDA_PACE_SHARE	8U
 
-/* The longest that a page is polled while stores to it fault. */
+/* How long a page is polled at most while stores to it fault. */
 #define GDA_TRY_US	200U
 
-/* A worker that had no processor for longer was late, and posters are to do without it. */
+/* A worker that had no processor for longer than this was late: posters have to do without it. */
 #define GDA_LATE_US	300U
 
 /* A pass over a context's doorbells, and what it found. */
@@ -64,13 +64,13 @@ static void gda_worker_snapshot(unsigned long *to, const unsigned long *from, un
 		to[i] = READ_ONCE(from[i]);
 }
 
-/* gda_worker_stop() was called: no more visits. See gda_worker_wait() for an unstarted worker. */
+/* Was gda_worker_stop() called? Then nothing is visited. Not for an unstarted worker. */
 static bool gda_worker_stopping(const struct gda_ctx *ctx)
 {
 	return READ_ONCE(ctx->worker.stopped);
 }
 
-/* The pass ends after this visit: the worker is to stop, or leaves the group that pays for it. */
+/* Does the pass end here, because the worker has to stop, or to leave the group that pays? */
 static bool gda_worker_breaks(const struct gda_ctx *ctx)
 {
 	return gda_worker_stopping(ctx) || test_bit(GDA_WORKER_MOVED, &ctx->worker.flags);
@@ -111,7 +111,7 @@ static u32 gda_worker_visit(struct gda_qp *qp)
 }
 
 /*
- * Under SRCU, by who has the right to visit: serve one queue. A visit that finds nothing to do is
+ * Serve one queue. Called under SRCU, with the right to visit. A visit that finds nothing to do is
  * not counted, and costs no store.
  */
 bool gda_worker_serve(struct gda_db_page *db_page, unsigned int slot, u64 now)
@@ -144,8 +144,8 @@ static bool gda_worker_serve_next(struct gda_db_page *db_page, struct gda_sweep_
 }
 
 /*
- * Begin to read, with softirqs disabled where a visit raises some: they run when the section
- * is over, so that nobody waits for them.
+ * Begin to read. If a visit may raise softirqs, they are disabled until the section is over, so
+ * that nobody waits for them.
  */
 static int gda_worker_read_lock(bool softirq) __acquires(&gda_srcu)
 {
@@ -168,8 +168,8 @@ static bool gda_worker_is_wanted(void)
 }
 
 /*
- * Somebody wants the worker's processor: let posters do without the worker, and give way. Whoever
- * wants it for long has it then.
+ * Another task wants the worker's processor: have posters do without the worker, and give way. A
+ * task that wants the processor for long then has it.
  */
 static void gda_worker_give_way(struct gda_ctx *ctx)
 {
@@ -188,7 +188,7 @@ static void gda_worker_give_way(struct gda_ctx *ctx)
 		gda_doorbell_late(ctx);
 }
 
-/* Between two passes that come at once. */
+/* Called between two passes without a sleep. */
 static void gda_worker_stay(struct gda_ctx *ctx)
 {
 	if (unlikely(gda_worker_is_wanted())) {
@@ -200,7 +200,7 @@ static void gda_worker_stay(struct gda_ctx *ctx)
 	cond_resched_tasks_rcu_qs();
 }
 
-/* It lost its processor since the last pass, other than by giving way. Was it for long? */
+/* The worker lost its processor since the last pass, and did not give way. Was that for long? */
 static void gda_worker_switched(struct gda_ctx *ctx, u64 now)
 {
 	struct gda_worker *worker = &ctx->worker;
@@ -232,8 +232,8 @@ static bool gda_worker_scan_next(struct gda_ctx *ctx, unsigned int page, bool be
 }
 
 /*
- * Serve the queues of one page, each once. Return: whether any had work. Where a fault has the
- * right to visit, what is left is for the next pass.
+ * Serve the queues of one page, each once. Return: whether any had work. If a fault has the right
+ * to visit, the rest is left to the next pass.
  */
 static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page,
 			    const struct gda_pass *worker_pass)
@@ -266,9 +266,9 @@ static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page,
 }
 
 /*
- * Is a page that was silent for @silent ns to be polled no more? One that waits for the wire is
- * polled only while nobody else wants the processor, and for a shorter time: what comes wakes the
- * worker, and whoever brings it may need this processor. Nor is one for long whose stores fault.
+ * Should a page that was silent for @silent ns be polled no more? A page that waits for the wire is
+ * polled only while no other task wants the processor, and not for long: a completion wakes the
+ * worker, and its sender may need this processor. Nor is a page for long whose stores fault.
  */
 static bool gda_worker_expired(const struct gda_ctx *ctx, const struct gda_db_page *db_page,
 			       s64 silent)
@@ -328,7 +328,7 @@ static void gda_worker_pass(struct gda_ctx *ctx, struct gda_pass *pass)
 	}
 }
 
-/* Has a page work? Perhaps, where a fault has the right to visit. */
+/* Has a page work? Perhaps, if a fault has the right to visit. */
 static bool gda_worker_pending(struct gda_ctx *ctx, unsigned int page)
 {
 	struct gda_db_page *db_page;
@@ -359,9 +359,9 @@ static void gda_worker_activate_pages(struct gda_ctx *ctx)
 }
 
 /*
- * The worker is to wake up at @ns, when a QP's delay ends. Called by who has the right to visit:
- * the page of the QP may be silent by then, and no doorbell wakes the worker for it. A fault kicks
- * the worker afterwards, which then asks again for all QPs.
+ * Have the worker wake up at @ns, when a QP's delay ends. Called with the right to visit: the page
+ * of the QP may be silent at @ns, and no doorbell wakes the worker for it. A fault kicks the worker
+ * afterwards, which then asks again for all QPs.
  */
 void gda_worker_set_due(struct gda_ctx *ctx, u64 ns)
 {
@@ -371,7 +371,7 @@ void gda_worker_set_due(struct gda_ctx *ctx, u64 ns)
 		WRITE_ONCE(ctx->worker.due, ns);
 }
 
-/* Has the delay of some QP ended? gda_qp_attend() sets those that go on again. */
+/* Has the delay of some QP ended? gda_qp_attend() sets those delays that go on again. */
 static bool gda_worker_is_due(struct gda_ctx *ctx, u64 now)
 {
 	u64 due = READ_ONCE(ctx->worker.due);
@@ -446,7 +446,7 @@ static bool gda_worker_is(const struct gda_ctx *ctx, enum gda_payer_place place)
 	return unlikely(READ_ONCE(ctx->payer.place) == place);
 }
 
-/* Stop while the payer's group freezes. gda_payer_tell() and gda_worker_stop() end it. */
+/* Stop while the payer's group freezes. gda_payer_tell() and gda_worker_stop() end the stop. */
 static void gda_worker_park(struct gda_ctx *ctx)
 {
 	for (;;) {
@@ -459,7 +459,7 @@ static void gda_worker_park(struct gda_ctx *ctx)
 	__set_current_state(TASK_RUNNING);
 }
 
-/* A cpuset that the worker has entered sets an affinity: of these CPUs only those of the owner. */
+/* A cpuset that the worker has entered sets its affinity: keep only CPUs of the owner. */
 static void gda_worker_affine(struct gda_worker *worker)
 {
 	cpumask_var_t cpus;
@@ -472,7 +472,7 @@ static void gda_worker_affine(struct gda_worker *worker)
 	free_cpumask_var(cpus);
 }
 
-/* The payer is another, or the group that the worker is in. */
+/* Another process is the payer, or the worker is in another group. */
 static void gda_worker_moved(struct gda_ctx *ctx)
 {
 	if (gda_worker_is(ctx, GDA_PAYER_GONE))
@@ -483,7 +483,7 @@ static void gda_worker_moved(struct gda_ctx *ctx)
 
 /*
  * Nobody pays: sleep GDA_PACE_SHARE times as long as the pass took, for each such context of the
- * user. All of them take a ninth of a processor together.
+ * user. Together they take a ninth of a processor.
  */
 static void gda_worker_rest(struct gda_ctx *ctx, const struct gda_pass *pass)
 {
@@ -507,7 +507,7 @@ static void gda_worker_rest(struct gda_ctx *ctx, const struct gda_pass *pass)
 	}
 }
 
-/* Arguments of a new worker, on the stack of its creator, which waits. */
+/* Arguments of a new worker, on the stack of its creator, which waits for it. */
 struct gda_worker_create_args {
 	struct gda_ctx *ctx;
 	struct task_struct *owner;
@@ -630,7 +630,7 @@ void gda_worker_start(struct gda_ctx *ctx, struct task_struct *task)
 	/* gda_worker_wake() may come until the context is freed, also after the thread ended */
 	get_task_struct(task);
 	ctx->worker.state = GDA_WORKER_STATE_POLLING;
-	/* here and not where it is created: two threads that bind at once create two */
+	/* not where the worker is created: two threads that bind at once create two workers */
 	cpumask_copy(&ctx->worker.cpus, &task->cpus_mask);
 	/* pairs with smp_load_acquire() in gda_payer_look() */
 	smp_store_release(&ctx->worker.task, task);
@@ -643,14 +643,14 @@ void gda_worker_stop(struct gda_ctx *ctx)
 	if (!ctx->worker.task || ctx->worker.stopped)
 		return;
 	/*
-	 * set before the worker becomes a real-time task: one that went on would keep us from
-	 * running
+	 * set before the worker becomes a real-time task: if the worker went on, it would keep this
+	 * task from running
 	 */
 	WRITE_ONCE(ctx->worker.stopped, true);
 	/* the last close of the file may be by another process than the owner */
 	gda_worker_unlimit(ctx->worker.task);
 	kthread_stop(ctx->worker.task);
-	/* faults that did not see @stopped have visited their queues when this is over */
+	/* when this lock was taken, faults that did not see @stopped have visited their queues */
 	mutex_lock(&ctx->map_lock);
 	mutex_unlock(&ctx->map_lock);
 }
@@ -673,7 +673,7 @@ void gda_worker_query(const struct gda_ctx *ctx, struct gda_qp_query *cmd)
 									 GDA_QP_WORKER_SLEEPS;
 }
 
-/* There is no worker, and nothing to wake, where !gda_device_has_worker(). */
+/* There is no worker to wake unless gda_device_has_worker(). */
 void gda_worker_wake(struct gda_ctx *ctx)
 {
 	struct task_struct *task = READ_ONCE(ctx->worker.task);
