@@ -2,18 +2,18 @@
 /*
  * Dumps of contexts and of what they have, in ascending order of (context, handle).
  *
- * Between two messages of a dump nothing is held: it goes on behind the last place. So what was
- * there throughout is shown exactly once, and what came or went meanwhile may be shown or not;
- * then cb->seq, a generation, has changed, and messages say NLM_F_DUMP_INTR.
+ * Between two messages of a dump nothing is held: the dump goes on after the last place. So what
+ * exists throughout is shown exactly once; what was created or destroyed meanwhile may be shown or
+ * not, and then cb->seq, a generation, has changed, and messages say NLM_F_DUMP_INTR.
  *
- * Contexts and objects are looked at under gda_srcu, GDA_NL_BATCH at a time, since whoever
+ * Contexts and objects are looked at under gda_srcu, GDA_NL_BATCH at a time, since a task that
  * destroys something waits for readers, and a reader is not preempted.
  */
 #include <linux/sched/signal.h>
 
 #include "nl.h"
 
-/* In cb->ctx, from one part of a dump to the next. The next place to look at. */
+/* Kept in cb->ctx from one part of a dump to the next: the place to look at next. */
 struct gda_nl_dump {
 	struct gda_nl_asker asker;
 	u32 context;
@@ -23,7 +23,7 @@ struct gda_nl_dump {
 };
 
 static_assert(sizeof(struct gda_nl_dump) <= sizeof_field(struct netlink_callback, ctx));
-/* The requests of all objects are alike. */
+/* The requests of all objects have the same layout. */
 static_assert(GDA_A_QP_CONTEXT == 1 && GDA_A_CQ_CONTEXT == 1 && GDA_A_MR_CONTEXT == 1 &&
 	      GDA_A_COUNTER_CONTEXT == 1);
 static_assert(GDA_A_QP_HANDLE == 2 && GDA_A_CQ_HANDLE == 2 && GDA_A_MR_HANDLE == 2 &&
@@ -45,8 +45,8 @@ static struct gda_nl_dump *gda_nl_dump_begin(struct netlink_callback *cb,
 }
 
 /*
- * Of what @reader sees of the contexts from @first to @last: another number when one of them or
- * of their objects came or went. Never 0.
+ * Return: the generation of what @reader sees of the contexts from @first to @last, another number
+ * if one of them or of their objects was created or destroyed. Never 0.
  */
 static u32 gda_nl_generation(const struct gda_nl_reader *reader, u32 first, u32 last)
 {
@@ -71,7 +71,7 @@ static u32 gda_nl_generation(const struct gda_nl_reader *reader, u32 first, u32 
 	return sum ?: 1;
 }
 
-/* A message, and its place: -EMSGSIZE there is no room for it in this part of the dump. */
+/* Begin a message and note its place. -EMSGSIZE: this part of the dump has no room for it. */
 static void *gda_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd)
 {
 	void *header = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
@@ -104,7 +104,7 @@ static bool gda_nl_is(const struct gda_object *obj, const struct gda_nl_kind *ki
 	return obj->type == kind->type && smp_load_acquire(&obj->published);
 }
 
-/* The context at @dump, or behind it. NULL: there is none. */
+/* Return: the first context at or after @dump, or NULL. */
 static struct gda_ctx *gda_nl_dump_context(struct gda_nl_dump *dump)
 {
 	unsigned long id = dump->context;
@@ -144,7 +144,7 @@ static int gda_nl_dump_step(struct sk_buff *skb, struct netlink_callback *cb,
 	return 1;
 }
 
-/* Also when the dump is at its end: what came since its last message shows. */
+/* Also called at the end of the dump, to show what was created since its last message. */
 static int gda_nl_dump_end(struct sk_buff *skb, struct netlink_callback *cb, u32 generation,
 			   int ret)
 {

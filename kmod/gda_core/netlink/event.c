@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events: what came, went or failed, for administrators who listen. They are sent into the initial
- * network namespace only, to listeners with CAP_NET_ADMIN there.
+ * Events: devices, contexts and objects that are created, removed or fail, for administrators who
+ * listen. They are sent into the initial network namespace only, to listeners with CAP_NET_ADMIN
+ * there.
  *
- * An event may happen in a visit of a queue or under a spinlock, where nothing is sent: it is
- * noted in a ring, and a work item sends it. Where nobody listens nothing is noted. A tenant may
- * cause events faster than they are sent; those that find no room are counted, and the next event
- * says how many there were. So listeners cost other tenants no wait.
+ * An event may happen in a visit of a queue or under a spinlock, where nothing can be sent: it is
+ * noted in a ring, and a work item sends it. If nobody listens nothing is noted. A tenant may cause
+ * events faster than they are sent; events that find no room are counted, and the next event says
+ * how many were lost. So listeners never make tenants wait.
  */
 #include <linux/cred.h>
 #include <linux/pid.h>
@@ -21,7 +22,10 @@
 
 #define GDA_NOTICES	256U
 
-/* One event. Zero: the event has no such attribute, as what is here is never 0 elsewhere. */
+/*
+ * One event. A member that is 0 is an attribute that the event does not have: no such attribute is
+ * 0.
+ */
 struct gda_notice {
 	u32 kind;			/* enum gda_event_kind */
 	u32 context;
@@ -39,7 +43,7 @@ struct gda_notice {
 static struct {
 	spinlock_t lock;		/* guards all of it */
 	bool open;			/* the family is registered */
-	u32 head, tail;			/* of the ring; tail - head are there */
+	u32 head, tail;			/* positions in the ring; it has tail - head events */
 	u64 lost;
 	struct gda_notice ring[GDA_NOTICES];
 } gda_notices = { .lock = __SPIN_LOCK_UNLOCKED(gda_notices.lock) };
@@ -199,7 +203,7 @@ void gda_notify_connected(const struct gda_qp *qp, u32 peer_qpn)
 	gda_notice_add(&n);
 }
 
-/* The state is ERROR, which comes with its reason. */
+/* The state of the QP is ERROR; its reason was stored before the state. */
 void gda_notify_failed(const struct gda_qp *qp)
 {
 	const struct gda_engine_qp *q = &qp->engine_qp;

@@ -18,7 +18,7 @@ struct gda_limits gda_limits = {
 	.idle_us = 1000,
 };
 
-/* Read-only: after the module is loaded netlink sets them, with a capability. */
+/* Read-only: once the module is loaded, the limits are set by netlink, which needs a capability. */
 module_param_named(max_contexts, gda_limits.max_contexts, uint, 0444);
 MODULE_PARM_DESC(max_contexts, "bound contexts of one user, or of one user namespace");
 module_param_named(max_objects, gda_limits.max_objects, uint, 0444);
@@ -79,7 +79,10 @@ int gda_nl_device_get_doit(struct sk_buff *skb, struct genl_info *info)
 	return -ENOENT;
 }
 
-/* Another number when a device came or went: ids are never used again. */
+/*
+ * Return: the generation of the devices, another number if a device came or went: ids are never
+ * used again.
+ */
 static u32 gda_nl_device_generation(void)
 {
 	struct gda_nl_device dev = { };
@@ -115,7 +118,7 @@ int gda_nl_device_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 
 /* --- contexts --- */
 
-/* Under gda_read_lock(); the task has a reference of the context's. */
+/* Under gda_read_lock(); the context holds a reference on the task. */
 static int gda_nl_put_worker(struct sk_buff *msg, const struct gda_ctx *ctx)
 {
 	const struct gda_worker *worker = &ctx->worker;
@@ -141,7 +144,7 @@ static int gda_nl_put_worker(struct sk_buff *msg, const struct gda_ctx *ctx)
 	return 0;
 }
 
-/* exec.dev is there as long as the context is listed; ctx->dev is set later. */
+/* exec.dev is set as long as the context is listed; ctx->dev is set later. */
 static int gda_nl_fill_context(struct sk_buff *msg, const struct gda_ctx *ctx)
 {
 	if (nla_put_u32(msg, GDA_A_CONTEXT_ID, ctx->id) ||
@@ -239,7 +242,7 @@ int gda_nl_limits_get_doit(struct sk_buff *skb, struct genl_info *info)
 	return gda_nl_reply(info, GDA_CMD_LIMITS_GET, gda_nl_fill_limits, NULL);
 }
 
-/* Each takes effect when it is next read. */
+/* A new limit takes effect when it is next read. */
 static void gda_nl_set_limit(unsigned int *limit, const struct nlattr *value)
 {
 	if (value)

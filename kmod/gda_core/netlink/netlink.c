@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The netlink family "gda": who uses GDA, how far they got, and limits. Its operations and
+ * The netlink family "gda": who uses GDA, the progress of queues, and limits. Its operations and
  * attributes are in Documentation/netlink/specs/gda.yaml, from which netlink_gen.[ch] and
  * gda/netlink.h are generated.
  *
- * Requests run in parallel and take no mutex: one whose owner a CPU limit stops would be
- * everybody's. They look at contexts and objects under gda_srcu, a few at a time.
+ * Requests run in parallel and take no mutex: if a CPU limit stopped the owner of a mutex, it would
+ * stop everybody. They look at contexts and objects under gda_srcu, a few at a time.
  *
- * A reader sees the contexts of its own uid that were opened in its network and user namespace,
- * but not those of a process that this user could not trace either (opener.c), unless the reader
- * has CAP_SYS_PTRACE there or is that process.
- * A reader is the user that opened the socket and sends the request on it: a program with more
- * rights that is made to write to a socket of somebody else's shows nothing of its own.
+ * A reader sees the contexts of its own uid that were opened in its network and user namespace, but
+ * not those of a process that this user may not trace (opener.c), unless the reader has
+ * CAP_SYS_PTRACE there or is that process. A reader is the user that opened the socket and also
+ * sends the request on it: if a privileged program is tricked into writing to a socket of another
+ * user, that user sees nothing of the program's.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -42,7 +42,10 @@ struct genl_family gda_nl_family = {
 	.n_mcgrps = ARRAY_SIZE(gda_nl_groups),
 };
 
-/* Credentials of the socket that a request came from, which live as long as the socket. */
+/*
+ * Credentials of the opener of the socket that a request came from; they live as long as the
+ * socket.
+ */
 static const struct cred *gda_nl_socket_cred(const struct sock *sk)
 {
 	const struct socket *sock = READ_ONCE(sk->sk_socket);
@@ -51,7 +54,7 @@ static const struct cred *gda_nl_socket_cred(const struct sock *sk)
 	return file ? file->f_cred : NULL;
 }
 
-/* Called by the task that sends the request. */
+/* Called in the task that sends the request. */
 void gda_nl_reader_init(struct gda_nl_reader *reader, struct sk_buff *request)
 {
 	const struct sock *sk = NETLINK_CB(request).sk;
@@ -65,12 +68,18 @@ void gda_nl_reader_init(struct gda_nl_reader *reader, struct sk_buff *request)
 			cred->user_ns == current_user_ns(),
 		.pid = task_tgid(current),
 	};
-	/* of the socket's owner, which is in the caller's namespace, and of the caller */
+	/*
+	 * both the socket's owner, which is in the caller's namespace, and the caller have the
+	 * capability
+	 */
 	reader->tracer = reader->self && cap_raised(cred->cap_effective, CAP_SYS_PTRACE) &&
 			 ns_capable_noaudit(current_user_ns(), CAP_SYS_PTRACE);
 }
 
-/* The first part of a dump runs in the task that asked for it: of the others its rights count. */
+/*
+ * The first part of a dump runs in the task that asked for it. Later parts have the rights of that
+ * task.
+ */
 void gda_nl_reader_of_dump(struct gda_nl_reader *reader, struct sk_buff *request,
 			   struct gda_nl_asker *asker)
 {
@@ -101,7 +110,7 @@ bool gda_nl_may_see(const struct gda_nl_reader *reader, const struct gda_opener 
 		gda_opener_open_to(opener, reader->cred->euid));
 }
 
-/* The process that opened a context, as the caller would name it. */
+/* Put the process that opened a context, by its number in the caller's pid namespace. */
 int gda_nl_put_opener(struct sk_buff *msg, const struct gda_opener *opener, int pid_attr,
 		      int uid_attr)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Between the files of the netlink family: who asks, and how an answer is put together.
+ * Shared by the files of the netlink family: who sends a request, and how an answer is made.
  */
 #ifndef GDA_NL_H
 #define GDA_NL_H
@@ -10,13 +10,13 @@
 #include "gda_private.h"
 #include "netlink_gen.h"
 
-/* Contexts and objects that are looked at in one read section: others wait for it. */
+/* How many contexts and objects are looked at in one read section, for which others wait. */
 #define GDA_NL_BATCH	64U
 
 extern struct genl_family gda_nl_family;
 
 /**
- * struct gda_nl_reader - who asks
+ * struct gda_nl_reader - who sends a request
  * @cred: of open(2) of the socket, which holds them; NULL: a socket of the kernel's
  * @net_cookie: of the socket's network namespace
  * @admin: both the socket's owner and the caller have CAP_NET_ADMIN in the initial user namespace
@@ -24,7 +24,7 @@ extern struct genl_family gda_nl_family;
  * @tracer: both have CAP_SYS_PTRACE in their user namespace
  * @pid: the process that sends the request. It is compared, and never looked into: when a later
  *       part of a dump runs it may be gone
- * @one: one object is asked for, and what takes longer to tell is told
+ * @one: one object was requested, so attributes that take longer to find are put, too
  */
 struct gda_nl_reader {
 	const struct cred *cred;
@@ -37,8 +37,8 @@ struct gda_nl_reader {
 };
 
 /*
- * In cb->ctx of a dump, whose later parts run in whoever reads the socket: what was true of the
- * task that asked for it.
+ * Kept in cb->ctx of a dump, whose later parts run in the task that reads the socket: the rights of
+ * the task that requested the dump.
  */
 struct gda_nl_asker {
 	const struct pid *pid;
@@ -78,15 +78,18 @@ int gda_nl_get_object(struct sk_buff *skb, struct genl_info *info,
 		      const struct gda_nl_kind *kind);
 int gda_nl_dump_objects(struct sk_buff *skb, struct netlink_callback *cb,
 			const struct gda_nl_kind *kind);
-/* Under gda_read_lock(): the context, if @reader may see it and it was not shut down; or NULL. */
+/*
+ * Under gda_read_lock(). Return: the context, if @reader may see it and it was not shut down; or
+ * NULL.
+ */
 struct gda_ctx *gda_nl_find_live(const struct gda_nl_reader *reader, u32 id);
 int gda_nl_dump_contexts(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
 			 int (*fill)(struct sk_buff *msg, const struct gda_ctx *ctx));
 
 /* wqe.c, under gda_read_lock() */
-/* Slots that are published by now. While the executor goes on, as far as it has seen. */
+/* Return: how many slots are published by now; while the executor runs, as far as it has seen. */
 u64 gda_nl_rung(const struct gda_qp *qp);
-/* How many entries are written from slot @index on, which no doorbell covers? */
+/* Return: how many entries are written from slot @index on that no doorbell covers. */
 u32 gda_nl_written(const struct gda_qp *qp, u64 index);
 
 /* event.c */

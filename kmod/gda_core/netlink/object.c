@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * QPs, CQs, MRs and counters as netlink shows them. Each value is read once, while executors go
- * on; together they are no snapshot.
+ * QPs, CQs, MRs and counters as netlink shows them. Each value is read once, while executors run;
+ * together the values are no snapshot.
  */
 #include "nl.h"
 
 #define GDA_NL_U64(msg, set, attr, value)	\
 	nla_put_u64_64bit(msg, GDA_A_##set##_##attr, value, GDA_A_##set##_PAD)
 
-/* A part that a QP uses is there as long as the QP is. 0: there is none. */
+/* A part that a QP uses exists as long as the QP does. 0: the QP has none. */
 static u32 gda_nl_part(const struct gda_control_part *part)
 {
 	return part->users ? container_of(part->users, struct gda_object, users)->handle : 0;
@@ -21,7 +21,7 @@ static int gda_nl_put_part(struct sk_buff *msg, int attr, const struct gda_contr
 	return handle ? nla_put_u32(msg, attr, handle) : 0;
 }
 
-/* Of a peer that the reader may not see, or that is being freed, only the number. */
+/* If the reader may not see the peer, or the peer is being freed, put only its number. */
 static int gda_nl_put_peer(struct sk_buff *msg, const struct gda_nl_reader *reader,
 			   const struct gda_qp *qp)
 {
@@ -64,7 +64,7 @@ static int gda_nl_put_progress(struct sk_buff *msg, const struct gda_qp *qp)
 {
 	const struct gda_engine_qp *q = &qp->engine_qp;
 	u32 in_flight = qp->exec.flight ? gda_flight_count(qp->exec.flight) : READ_ONCE(q->busy);
-	/* ordered, so that what is shown was never more than was posted */
+	/* read in this order, so that never more is shown as done than was posted */
 	u64 consumer = smp_load_acquire(&q->ci);
 
 	if (GDA_NL_U64(msg, QP, PRODUCER, READ_ONCE(q->pi)) ||

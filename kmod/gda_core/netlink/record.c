@@ -17,8 +17,8 @@
 struct gda_nl_record_dump {
 	struct gda_nl_asker asker;
 	u64 next;			/* position in the ring */
-	u64 end;			/* what is behind it came after the dump began */
-	u32 records;			/* of the ring when the dump began */
+	u64 end;			/* later positions were written after the dump began */
+	u32 records;			/* size of the ring when the dump began */
 	bool begun;
 	bool told;			/* the first message was put */
 };
@@ -113,7 +113,7 @@ static void gda_nl_record_begin(struct gda_nl_record_dump *dump,
 	dump->next = dump->end > most ? dump->end - most : 0;
 }
 
-/* One record, or the first message. Return: 1 go on; 0 there is no more; -EMSGSIZE. */
+/* Put one record, or the first message. Return: 1 go on; 0 there is no more; -EMSGSIZE. */
 static int gda_nl_record_step(struct sk_buff *skb, struct netlink_callback *cb,
 			      struct gda_nl_record_dump *dump, struct gda_ctx *ctx,
 			      const struct gda_record_ring *ring)
@@ -131,7 +131,7 @@ static int gda_nl_record_step(struct sk_buff *skb, struct netlink_callback *cb,
 	}
 	if (dump->next == dump->end)
 		return 0;
-	/* what was lapped is left out, and seq shows it */
+	/* a record that was lapped is left out, and seq shows the gap */
 	if (gda_record_read(ring->records, ring->mask, dump->next, &r) == 1) {
 		ret = gda_nl_put_record(skb, cb, GDA_CMD_RECORD_GET, &r);
 		if (ret)
@@ -141,7 +141,7 @@ static int gda_nl_record_step(struct sk_buff *skb, struct netlink_callback *cb,
 	return 1;
 }
 
-/* Under gda_read_lock(): up to GDA_NL_BATCH of them. */
+/* Put up to GDA_NL_BATCH records. Under gda_read_lock(). */
 static int gda_nl_record_batch(struct sk_buff *skb, struct netlink_callback *cb,
 			       const struct gda_nl_reader *reader,
 			       struct gda_nl_record_dump *dump, u32 id)
@@ -157,7 +157,7 @@ static int gda_nl_record_batch(struct sk_buff *skb, struct netlink_callback *cb,
 	if (!dump->begun)
 		gda_nl_record_begin(dump, ring);
 	dump->begun = true;
-	/* another ring, where positions mean something else */
+	/* this is another ring, whose positions mean something else */
 	if (dump->records != ring->mask + 1) {
 		cb->seq++;
 		return 0;
@@ -191,8 +191,8 @@ int gda_nl_record_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 }
 
 /*
- * Find a context and lock it without a wait: its owner may be in a call, and stopped by its CPU
- * limit. Closing it waits for the lock, so it stays until gda_nl_ctx_unlock().
+ * Find a context and lock it without waiting: its owner may be in a call, stopped by its CPU limit.
+ * A close of the context waits for the lock, so it stays until gda_nl_ctx_unlock().
  */
 static struct gda_ctx *gda_nl_ctx_lock(u32 id)
 {
@@ -207,7 +207,7 @@ static struct gda_ctx *gda_nl_ctx_lock(u32 id)
 	return ctx;
 }
 
-/* The close of the context that gets the lock now waits for readers before it is freed. */
+/* A close of the context that gets the lock now waits for readers before the context is freed. */
 static void gda_nl_ctx_unlock(struct gda_ctx *ctx)
 {
 	int idx = gda_read_lock();
@@ -271,7 +271,7 @@ static int gda_nl_fill_dead_qp(struct sk_buff *msg, const struct gda_dead_qp *qp
 	return 0;
 }
 
-/* The message at @at: the context's, those of its QPs, and then its records. */
+/* Put the message at @at: first the context's, then those of its QPs, then its records. */
 static int gda_nl_put_dead(struct sk_buff *skb, struct netlink_callback *cb,
 			   const struct gda_dead *dead, u32 at)
 {
@@ -288,7 +288,7 @@ static int gda_nl_put_dead(struct sk_buff *skb, struct netlink_callback *cb,
 	return gda_nl_record_end(skb, header, ret);
 }
 
-/* The next entry from @id on that @reader may see, with a reference; or NULL. */
+/* Return: the next entry from @id on that @reader may see, with a reference; or NULL. */
 static struct gda_dead *gda_nl_next_dead(const struct gda_nl_reader *reader, u32 id)
 {
 	struct gda_dead *dead;
@@ -324,13 +324,13 @@ int gda_nl_dead_get_doit(struct sk_buff *skb, struct genl_info *info)
 /* In cb->ctx. */
 struct gda_nl_dead_dump {
 	struct gda_nl_asker asker;
-	u32 dead;			/* the next, from its message @at on */
+	u32 dead;			/* the next entry, from its message @at on */
 	u32 at;
 };
 
 static_assert(sizeof(struct gda_nl_dead_dump) <= sizeof_field(struct netlink_callback, ctx));
 
-/* Entries do not change, and none comes in between. */
+/* Entries do not change, and none is inserted between two others. */
 int gda_nl_dead_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct gda_nl_dead_dump *dump = (struct gda_nl_dead_dump *)cb->ctx;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Entries of send queues that have no outcome, as netlink shows them: decoded by the queue's own
- * dialect, from memory that its owner writes meanwhile.
+ * dialect, from memory to which its owner may write meanwhile.
  *
- * Nothing is remembered of an entry, and nothing is changed: a copy of what the dialect reads of
- * a queue (as struct gda_flight has one) stands at the slot that is looked at.
+ * Nothing is kept of an entry, and nothing is changed: the dialect decodes a copy of the engine's
+ * queue (as struct gda_flight has one) that is positioned at the slot.
  *
  * A poster writes a slot again when it has seen the outcome of what was there. So an entry that
  * was read is shown only if the executor had not passed it afterwards. An outcome may be seen a
@@ -39,7 +39,7 @@ u64 gda_nl_rung(const struct gda_qp *qp)
 					      READ_ONCE(q->pi);
 }
 
-/* Stand at slot @index. Return: false if there is nothing to be read. */
+/* Position @front at slot @index. Return: false if there is nothing to read. */
 static bool gda_nl_stand(const struct gda_qp *qp, u64 index, struct gda_engine_qp *front)
 {
 	const struct gda_engine_qp *q = &qp->engine_qp;
@@ -57,14 +57,14 @@ static bool gda_nl_stand(const struct gda_qp *qp, u64 index, struct gda_engine_q
 }
 
 /*
- * Decode the entry at @front, of a queue whose slots end at @end. One that reaches further is
- * refused, as the executor does. Return: false if the executor has passed it.
+ * Decode the entry at @front, in a queue whose slots end at @end. An entry that reaches further is
+ * refused, as by the executor. Return: false if the executor has passed the entry.
  */
 static bool gda_nl_decode(const struct gda_qp *qp, struct gda_engine_qp *front, u64 end,
 			  struct gda_status *st)
 {
 	*st = front->dialect->decode(front, (u32)(end - front->ci), &front->work);
-	/* read, and then not passed: see above */
+	/* first read the entry, then check that it was not passed: see above */
 	smp_rmb();
 	return READ_ONCE(qp->engine_qp.ci) <= front->ci;
 }
@@ -93,7 +93,7 @@ static int gda_nl_put_entry(struct sk_buff *msg, const struct gda_qp *qp,
 {
 	struct gda_record r = { };
 
-	/* of an entry that is refused no more is known than its opcode */
+	/* of an entry that is refused only the opcode is known */
 	r.opcode = front->work.opcode;
 	if (!st.class)
 		gda_engine_describe(&front->work, &r);
@@ -200,7 +200,7 @@ static int gda_nl_put_wqe(struct sk_buff *skb, struct netlink_callback *cb,
 	return 0;
 }
 
-/* One entry. Return: 1 go on; 0 there is no more; -EMSGSIZE. */
+/* Put one entry. Return: 1 go on; 0 there is no more; -EMSGSIZE. */
 static int gda_nl_wqe_step(struct sk_buff *skb, struct netlink_callback *cb,
 			   struct gda_nl_wqe_dump *dump, const struct gda_qp *qp, u64 rung)
 {
@@ -224,7 +224,7 @@ static int gda_nl_wqe_step(struct sk_buff *skb, struct netlink_callback *cb,
 	return 1;
 }
 
-/* Under gda_read_lock(): up to GDA_NL_BATCH of them. */
+/* Put up to GDA_NL_BATCH entries. Under gda_read_lock(). */
 static int gda_nl_wqe_batch(struct sk_buff *skb, struct netlink_callback *cb,
 			    const struct gda_nl_reader *reader, struct gda_nl_wqe_dump *dump)
 {

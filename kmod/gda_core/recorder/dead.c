@@ -4,13 +4,14 @@
  * and the last state of their QPs, so that "gdactl why" explains them also when the process was
  * killed.
  *
- * The newest GDA_DEAD_USER of a user are kept, and GDA_DEAD_ALL in all: where there is no room,
- * the oldest of the same user goes, and only a user who has none makes another's go. Their
- * memory is charged to the memory cgroup of whoever closes the context last. If there is none,
- * nothing is kept: closing neither waits nor fails for it.
+ * The newest GDA_DEAD_USER entries of a user are kept, and GDA_DEAD_ALL in all: if there is no
+ * room, the oldest entry of the same user is dropped; only for a user who has none, one of another
+ * user. The memory of an entry is charged to the memory cgroup of the process that closes the
+ * context last. If there is no memory, nothing is kept: closing neither waits nor fails because of
+ * it.
  *
- * gda_dead_lock guards the list; an entry does not change once it is there, and each has
- * references. See record.c for who reads them.
+ * gda_dead_lock guards the list; an entry has references, and does not change once it is listed.
+ * recorder.c says who reads entries.
  */
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -58,7 +59,7 @@ struct gda_dead *gda_dead_get(u32 after)
 	return found;
 }
 
-/* Under SRCU; the worker has stopped. Is work published that has no outcome? */
+/* Under SRCU, after the worker has stopped. Return: how much published work has no outcome. */
 static u32 gda_dead_pending(struct gda_qp *qp)
 {
 	const struct gda_engine_qp *q = &qp->engine_qp;
@@ -144,7 +145,7 @@ static void gda_dead_fill(struct gda_dead *dead, struct gda_ctx *ctx, u32 nqps, 
 	gda_read_unlock(idx);
 }
 
-/* Take the oldest entry off the list: of this user, or NULL of any. */
+/* Take the oldest entry off the list: of the user of @cred; if that is NULL, of any user. */
 static struct gda_dead *gda_dead_oldest(const struct cred *cred)
 {
 	struct gda_dead *dead;
@@ -156,7 +157,9 @@ static struct gda_dead *gda_dead_oldest(const struct cred *cred)
 	return NULL;
 }
 
-/* Return: the entry that has to go for one more of this user, off the list; or NULL. */
+/*
+ * Return: the entry that is dropped for one more entry of this user, taken off the list; or NULL.
+ */
 static struct gda_dead *gda_dead_evict(const struct cred *cred)
 {
 	struct gda_dead *dead, *victim = NULL;
@@ -205,7 +208,7 @@ void gda_dead_keep(struct gda_ctx *ctx)
 	gda_dead_insert(dead);
 }
 
-/* The module goes: nobody asks any more. */
+/* The module is unloaded: nobody reads entries any more. */
 void gda_dead_exit(void)
 {
 	struct gda_dead *dead, *next;

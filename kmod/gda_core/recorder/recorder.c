@@ -25,7 +25,7 @@
 
 static_assert(GDA_RECORD_MIN * sizeof(struct gda_record) == 4096);
 
-/* Called with ctx->lock held, by bind. What it made stays if bind fails afterwards. */
+/* Called with ctx->lock held, by bind. What this allocates stays if bind fails afterwards. */
 int gda_record_init(struct gda_ctx *ctx)
 {
 	struct gda_record_ring *control = &ctx->record.control;
@@ -75,7 +75,9 @@ void gda_record_stop(struct gda_ctx *ctx)
 	ctx->work_region = NULL;
 }
 
-/* GDA_IOC_RECORD: @records 0 stops it; where there is a ring, it is answered. */
+/*
+ * GDA_IOC_RECORD: 0 in @records stops recording. If there is a ring already, its size is returned.
+ */
 int gda_record_set_locked(struct gda_ctx *ctx, u32 *records)
 {
 	int ret = 0;
@@ -115,7 +117,7 @@ u32 gda_record_peek(struct gda_ctx *ctx, struct gda_record *to, u32 n)
 	return gda_record_copy(ring ?: &ctx->record.control, to, n);
 }
 
-/* Write a record whose time is set. */
+/* Write a record whose time is set already. */
 static void gda_record_put(struct gda_ctx *ctx, const struct gda_record *r)
 {
 	int idx = gda_read_lock();
@@ -146,7 +148,7 @@ void gda_host_record(const struct gda_engine_qp *q, struct gda_record *r)
 	gda_record_trace(r);
 	if (!gda_record_wanted(&ctx->record, r->kind))
 		return;
-	/* of work: the worker that visits the queue says it, and it is under SRCU */
+	/* records of work are written by the worker that visits the queue, under SRCU */
 	if (r->kind <= GDA_RECORD_FLUSHED) {
 		r->ns = q->record ? qp->visit_ns : ktime_get_ns();
 		gda_record_keep(&ctx->record, r);
@@ -167,7 +169,10 @@ void gda_record_asleep(struct gda_ctx *ctx, bool asleep)
 	gda_record_put(ctx, &r);
 }
 
-/* @mr was inserted, or an exporter takes it away: then perhaps before, and nobody is told. */
+/*
+ * @mr was inserted, or its exporter takes it away; the latter perhaps before it is inserted: then
+ * nothing is recorded.
+ */
 void gda_record_mr(const struct gda_mr *mr, u8 kind, u8 cause)
 {
 	struct gda_ctx *ctx = READ_ONCE(mr->ctx);
@@ -178,7 +183,7 @@ void gda_record_mr(const struct gda_mr *mr, u8 kind, u8 cause)
 		gda_record_put(ctx, &r);
 }
 
-/* Of executors in other modules, which know no number of the peer. */
+/* For executors in other modules, which do not know the number of the peer. */
 void gda_record_connection(struct gda_qp *qp, u8 kind, struct gda_status why)
 {
 	struct gda_record r = {

@@ -19,7 +19,7 @@ void gda_record_connection(struct gda_qp *qp, u8 kind, struct gda_status why);
 
 /* dead.c */
 
-/* The last state of a QP: as in struct gda_qp_query. */
+/* The last state of a QP; members as in struct gda_qp_query. */
 struct gda_dead_qp {
 	u32 qpn;
 	u32 handle;
@@ -27,13 +27,13 @@ struct gda_dead_qp {
 	struct gda_status first;	/* its first error */
 	u64 error_index;
 	u64 consumer;
-	u64 producer;			/* published, also what the worker did not see any more */
+	u64 producer;			/* slots published, also if not seen by the worker */
 	u64 executed;
 	u64 flushed;
 	u64 bytes;
 };
 
-/* A context that ended while it owed something. Constant. */
+/* A context that ended with work that had no outcome, or with a QP in error. Constant. */
 struct gda_dead {
 	struct kref ref;
 	struct list_head node;
@@ -45,12 +45,12 @@ struct gda_dead {
 	u32 nqps;
 	u32 nrecords;
 	struct gda_dead_qp *qps;
-	struct gda_record *records;	/* the newest, the oldest of them first */
+	struct gda_record *records;	/* the newest records, the oldest of them first */
 };
 
 void gda_dead_keep(struct gda_ctx *ctx);
 void gda_dead_exit(void);
-/* The one with the smallest id above @after, with a reference; or NULL. */
+/* Return: the entry with the smallest id above @after, with a reference; or NULL. */
 struct gda_dead *gda_dead_get(u32 after);
 void gda_dead_put(struct gda_dead *dead);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Stores of 64-bit programs on x86: MOV of a register or of an immediate of 32 bits to memory, 4 or
- * 8 bytes long. That is how compilers store a doorbell. Any other store is not decoded: another
- * size or instruction, one of a 32-bit program, one that a debugger steps or watches.
+ * 8 bytes long. Compilers store a doorbell by these. No other store is decoded: not one of another
+ * size or instruction, of a 32-bit program, or that a debugger steps or watches.
  *
- * The store begins where the fault is, or it is not decoded: one that begins in the page before
- * faults at the first byte of ours. The program may change its text meanwhile. What is decoded is a
- * copy, and it decides what is stored to a page that the program may store anything to, and where
- * the program goes on.
+ * A store is decoded only if it begins at the faulting address: a store that begins in the page
+ * before faults at the first byte of our page. The program may change its text meanwhile. The
+ * decoded copy only decides what is stored to a page to which the program may store anything, and
+ * where the program goes on.
  */
 #include <linux/mm.h>
 #include <linux/ptrace.h>
@@ -27,23 +27,23 @@
 #define GDA_REX		0x40
 #define GDA_REX_W	0x08		/* 8 bytes */
 #define GDA_REX_R	0x04		/* the upper half of the registers */
-#define GDA_REX_X	0x02		/* ... of those that are an index */
+#define GDA_REX_X	0x02		/* ... the same for an index register */
 #define GDA_REX_B	0x01		/* ... a base */
 
 #define GDA_MOV_REG	0x89		/* MOV r32/r64 to r/m32/r/m64 */
 #define GDA_MOV_IMM	0xc7		/* MOV imm32 to r/m32/r/m64, if its register field is 0 */
 
-/* A copy of the program's text, zeroes behind its end. */
+/* A copy of the program's text, with zeroes after its end. */
 struct gda_insn {
 	u8 byte[GDA_INSN_BYTES];
 	unsigned int n;			/* bytes that are there */
 	unsigned int at;		/* ... and that were decoded */
 	u8 rex;
-	bool relative;			/* @address is from the end of the instruction */
+	bool relative;			/* @address is relative to the end of the instruction */
 	unsigned long address;		/* of the operand */
 };
 
-/* What is left of a page is enough, where the next one cannot be read. */
+/* If the next page cannot be read, what is left of this one is enough. */
 static bool gda_insn_read(struct gda_insn *insn, unsigned long ip)
 {
 	unsigned long left = PAGE_SIZE - offset_in_page(ip);
@@ -81,7 +81,7 @@ static u64 gda_insn_immediate(struct gda_insn *insn)
 	return (s64)value;
 }
 
-/* Decode an operand in memory. Return: its register field; negative: it is a register. */
+/* Decode an operand in memory. Return: its register field; negative if it is a register. */
 static int gda_insn_operand(struct gda_insn *insn, const struct pt_regs *regs)
 {
 	u8 modrm = insn->byte[insn->at++], mod = modrm >> 6, base = modrm & 7, index = 4;
@@ -108,7 +108,7 @@ static int gda_insn_operand(struct gda_insn *insn, const struct pt_regs *regs)
 	return modrm >> 3 & 7;
 }
 
-/* Return: the bytes that are stored, or 0: it is another instruction. */
+/* Return: how many bytes are stored; 0: it is another instruction. */
 static unsigned int gda_insn_decode(struct gda_insn *insn, const struct pt_regs *regs, u64 *value)
 {
 	u8 opcode;
@@ -133,7 +133,7 @@ static unsigned int gda_insn_decode(struct gda_insn *insn, const struct pt_regs 
 	return insn->rex & GDA_REX_W ? sizeof(u64) : sizeof(u32);
 }
 
-/* The program has faulted itself, and nobody looks at each of its steps. */
+/* Return: whether the program itself has faulted, and no debugger looks at each of its steps. */
 static bool gda_store_plain(const struct vm_fault *vmf, const struct pt_regs *regs)
 {
 	const unsigned int flags = FAULT_FLAG_USER | FAULT_FLAG_WRITE | FAULT_FLAG_REMOTE;
@@ -155,13 +155,16 @@ bool gda_store_emulate(const struct vm_fault *vmf, void *page)
 	bytes = gda_insn_decode(&insn, regs, &value);
 	if (!bytes || !IS_ALIGNED(offset, bytes) || insn.address != vmf->real_address)
 		return false;
-	/* any store is a release here, as the program's own would be: for a worker that polls */
+	/* every store is a release here, as the program's own would be: for a worker that polls */
 	if (bytes == sizeof(u64))
 		WRITE_ONCE(*(u64 *)(page + offset), value);
 	else
 		WRITE_ONCE(*(u32 *)(page + offset), (u32)value);
 	regs->ip += insn.at;
-	/* of the store that faulted: else a breakpoint at the next one would be passed over */
+	/*
+	 * clear the flag of the faulting store, which would make the next instruction skip its
+	 * breakpoint
+	 */
 	regs->flags &= ~X86_EFLAGS_RF;
 	return true;
 }
