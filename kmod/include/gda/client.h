@@ -2,15 +2,16 @@
 /*
  * Clients: modules that give processes queues of gda_core by an interface of their own, as
  * kmod/gda_rdma does by verbs. A client has a device of its own, with gda_executor_ops.client set,
- * and opens a context there for a process. What is made in it is charged to that process, is
- * carried out by the same engine and worker, and is told to netlink like that of /dev/gda.
+ * and opens a context there for a process. Objects of the context are charged to that process, and
+ * are executed by engine and worker and shown by netlink as those of /dev/gda are.
  *
- * What differs: queues, CQs and records lie in memory of the process, which is pinned; one page of
- * doorbells serves all QPs of the context, and says only that something was posted: the records
- * say what; numbers and keys are random, since nobody consents to a connection by an address.
+ * Such a context differs in three ways. Queues, CQs and records lie in memory of the process, which
+ * is pinned. One page of doorbells serves all QPs of the context; it says only that something was
+ * posted, and the records say what. Numbers and keys are random, since no exchange of addresses
+ * shows that both ends agree to a connection.
  *
- * All calls may sleep. What opens, maps, creates or registers is called in the process; close,
- * destroy, stop and reset may be called in any. Handles are of one context.
+ * All calls may sleep. Calls that open, map, create or register are made in the process; any
+ * process may close, destroy, stop and reset. A handle is valid in one context.
  */
 #ifndef GDA_CLIENT_H
 #define GDA_CLIENT_H
@@ -34,7 +35,7 @@ struct gda_ctx *gda_client_open(struct gda_device *dev);
 
 /**
  * gda_client_close - end a context
- * @ctx: of which nothing is used any more; what is left of it is destroyed
+ * @ctx: the context, of which nothing is used any more; its objects are destroyed
  *
  * Stores to its doorbells go nowhere from now on. Any process may call it; it waits for one visit.
  */
@@ -44,12 +45,12 @@ void gda_client_close(struct gda_ctx *ctx);
  * gda_client_count - count something of a client's own as an object
  * @ctx: the context; the object counts towards the limit of the user who opened it
  *
- * Return: 0; -ENOSPC or another error of a creation: it may not be.
+ * Return: 0; -ENOSPC or another error of a creation: it must not be created.
  */
 int gda_client_count(struct gda_ctx *ctx);
 
 /**
- * gda_client_uncount - it is gone
+ * gda_client_uncount - a client's own object is gone
  * @ctx: that of gda_client_count()
  */
 void gda_client_uncount(struct gda_ctx *ctx);
@@ -65,17 +66,19 @@ int gda_client_mmap(struct gda_ctx *ctx, struct vm_area_struct *vma);
 
 /**
  * enum gda_client_event - what happens to an object beside its completions
- * @GDA_CLIENT_FATAL: a QP has failed for what no completion says: its doorbell record, its queue,
- *	its CQ, or a peer that went away in the midst of a receive; a CQ had no room; the record of
- *	an SRQ says more than there can be
- * @GDA_CLIENT_BAD_REQUEST: a QP has failed of what its peer sent: the receive was too short
- * @GDA_CLIENT_BAD_ACCESS: a QP has failed of a receive whose memory may not be written
+ * @GDA_CLIENT_FATAL: a QP has failed for a reason that no completion tells: its doorbell record,
+ *	its queue, its CQ, or a peer that went away in the midst of a receive. Or a CQ had no
+ *	room, or the record of an SRQ counts more entries than the SRQ has
+ * @GDA_CLIENT_BAD_REQUEST: a QP has failed because a receive was too short for what its peer sent
+ * @GDA_CLIENT_BAD_ACCESS: a QP has failed because the memory of a receive may not be written
  * @GDA_CLIENT_LAST_RECV: a QP with an SRQ has failed, and takes nothing more from it
  * @GDA_CLIENT_REACHED: the peer of a QP has carried out its first request there
- * @GDA_CLIENT_LIMIT: an SRQ has fewer entries than gda_client_srq_set_limit() said
+ * @GDA_CLIENT_LIMIT: an SRQ has fewer entries than the limit that gda_client_srq_set_limit() has
+ *	set
  *
- * Each comes once for a QP until it is reset, and once for a CQ or an SRQ, @GDA_CLIENT_LIMIT once
- * for each call that set it. A QP that its client has failed is no event, but @GDA_CLIENT_LAST_RECV.
+ * Each event comes once for a QP until the QP is reset, and once for a CQ or an SRQ;
+ * @GDA_CLIENT_LIMIT comes once for each call that sets a limit. If the client itself fails a QP,
+ * only @GDA_CLIENT_LAST_RECV comes.
  */
 enum gda_client_event {
 	GDA_CLIENT_FATAL,
@@ -86,23 +89,26 @@ enum gda_client_event {
 	GDA_CLIENT_LIMIT,
 };
 
-/* As gda_client_cq_attr.handler: under a spinlock, by the worker or in a call; must not sleep. */
+/*
+ * Called as gda_client_cq_attr.handler: under a spinlock, by the worker or in a call; must not
+ * sleep.
+ */
 typedef void gda_client_event_fn(void *priv, enum gda_client_event event);
 
 /**
  * struct gda_client_cq_attr - a CQ to be created
  * @dialect: GDA_DIALECT_*
  * @depth: entries, a power of two
- * @wide: an entry is the second half of a place twice as long
+ * @wide: an entry is the second half of a slot that is twice as long
  * @collapsed: all completions are written to the first entry, and it serves the sends of one QP
  * @overrun: the consumer index is not looked at
  * @entries: address of them in the calling process
  * @record: address of its record: 4 bytes of consumer index, and 4 that arm it
  * @entries_umem: handle of a umem in which @entries is an offset; 0: none
- * @record_umem: likewise of @record
- * @handler: optional; called once for each time that the record armed the CQ, when there is an
- *	entry that the consumer had not read; by the context's worker, or in a call of this header.
- *	Under a spinlock; must not sleep
+ * @record_umem: likewise for @record
+ * @handler: optional; called once for each time that the record arms the CQ, when there is an entry
+ *	that the consumer has not read. The context's worker or a call of this header calls it,
+ *	under a spinlock; it must not sleep
  * @event: optional; called when something happens to the CQ
  * @priv: the argument of both
  */
@@ -147,14 +153,14 @@ struct gda_client_srq_attr {
  * struct gda_client_qp_attr - a QP to be created
  * @dialect: GDA_DIALECT_*
  * @service: enum gda_service
- * @pd: its protection domain: MRs of the same are its own
+ * @pd: its protection domain, which its MRs must have, too
  * @cq: handle of the CQ of its send queue
- * @recv_cq: handle of that of its receive queue
+ * @recv_cq: handle of the CQ of its receive queue
  * @sq_depth: slots, a power of two; 0: nothing is ever posted to it
  * @srq: handle of an SRQ in place of a receive queue; 0: none
  * @sq: address of the slots in the calling process
- * @rq_depth: entries of the receive queue, a power of two; 0: it has none of its own. Without
- *	@srq, too, nothing can be sent to it, nor an immediate, and @recv_cq is not used
+ * @rq_depth: entries of the receive queue, a power of two; 0: it has none of its own. If @srq is 0
+ *	as well, neither a send nor an immediate can reach it, and @recv_cq is not used
  * @rq_shift: log2 of an entry's bytes, 4 to 9
  * @rq: address of the entries in the calling process
  * @record: address of its record: 4 bytes of receive index, and 4 of send index
@@ -205,7 +211,7 @@ struct gda_client_mr_attr {
 };
 
 #define GDA_CLIENT_UMEM_MAX	(256U << 20)
-/* ... of a dma-buf: all of it is looked at, and all its parts are revoked, in one go */
+/* ... in a dma-buf: a revocation goes through all of it, and all its parts, without a pause */
 #define GDA_CLIENT_UMEM_DMABUF_MAX	(8U << 20)
 #define GDA_CLIENT_UMEM_DMABUF_PARTS	64
 
@@ -213,7 +219,7 @@ struct gda_client_mr_attr {
  * struct gda_client_umem_attr - memory to be registered, in which queues will lie
  * @addr: start in the calling process, or offset in the dma-buf
  * @length: bytes, 1 to %GDA_CLIENT_UMEM_MAX, of a dma-buf %GDA_CLIENT_UMEM_DMABUF_MAX
- * @dmabuf: it is that of @fd, whose exporter may take it away: then its queues fail
+ * @dmabuf: the memory is that of @fd, whose exporter may take it away: then the queues in it fail
  * @fd: a dma-buf
  */
 struct gda_client_umem_attr {
@@ -226,7 +232,7 @@ struct gda_client_umem_attr {
 /**
  * gda_client_umem_reg - register memory for queues
  * @ctx: the context
- * @attr: what
+ * @attr: which memory
  *
  * It is pinned and charged, once for all queues that will lie in it.
  *
@@ -235,7 +241,7 @@ struct gda_client_umem_attr {
 int gda_client_umem_reg(struct gda_ctx *ctx, const struct gda_client_umem_attr *attr);
 
 /**
- * gda_client_umem_dereg - deregister it
+ * gda_client_umem_dereg - deregister memory for queues
  * @ctx: the context
  * @handle: of the umem
  *
@@ -274,25 +280,26 @@ int gda_client_cq_find(struct gda_ctx *ctx, u32 number);
 int gda_client_srq_find(struct gda_ctx *ctx, u32 number);
 
 /**
- * gda_client_name - from now on the object can be found by its number
+ * gda_client_name - let an object be found by its number
  * @ctx: its context
  * @handle: of a CQ, a shared receive queue, or a umem, which is found by its handle
  *
- * Its creation cannot fail any more: who finds it makes it one that cannot be destroyed.
+ * Its creation must not fail any more: an object that was found, and is needed, cannot be
+ * destroyed.
  */
 void gda_client_name(struct gda_ctx *ctx, u32 handle);
 
 /**
- * gda_client_cq_resize - have a CQ go on in other memory
+ * gda_client_cq_resize - move a CQ to other memory
  * @ctx: the context
  * @handle: of the CQ
- * @attr: its new depth, and where its entries are then, of which none is valid; as wide as before.
- *	The rest is not looked at
+ * @attr: its new depth and the address of its new entries, none of which is valid yet; @wide must
+ *	be as before. Other members are ignored
  *
- * Entries that the consumer has not read stay where they were, with one more behind them that says
+ * Entries that the consumer has not read stay where they are, and one more entry after them says
  * that the CQ was moved. The consumer copies them. When this returns the old memory is not used.
  *
- * Return: 0; -EINVAL also where entries that were not read do not fit in, or the CQ is full or has
+ * Return: 0; -EINVAL also if the entries that were not read do not fit, or if the CQ is full or has
  * failed; -EOPNOTSUPP it cannot be moved; -ENOENT; or an error of gda_client_cq_create().
  */
 int gda_client_cq_resize(struct gda_ctx *ctx, u32 handle, const struct gda_client_cq_attr *attr);
@@ -307,21 +314,22 @@ int gda_client_cq_resize(struct gda_ctx *ctx, u32 handle, const struct gda_clien
 int gda_client_srq_create(struct gda_ctx *ctx, const struct gda_client_srq_attr *attr);
 
 /**
- * gda_client_srq_set_limit - have an SRQ tell once when it has few entries
+ * gda_client_srq_set_limit - have an SRQ cause an event when it has few entries
  * @ctx: the context
  * @handle: of the SRQ
- * @limit: %GDA_CLIENT_LIMIT comes when it has fewer; at once, if it has. 0: it does not come
+ * @limit: %GDA_CLIENT_LIMIT comes once when it has fewer entries than this, maybe at once. 0: no
+ *	event
  *
  * Return: 0; -EINVAL so many entries can never be in it.
  */
 int gda_client_srq_set_limit(struct gda_ctx *ctx, u32 handle, u32 limit);
 
 /**
- * gda_client_srq_limit - of which limit is an SRQ to tell?
+ * gda_client_srq_limit - the limit of an SRQ below which it causes an event
  * @ctx: the context
  * @handle: of the SRQ
  *
- * Return: the limit that was set; 0: none, or it was told.
+ * Return: the limit that was set; 0: none is set, or the event has come.
  */
 u32 gda_client_srq_limit(struct gda_ctx *ctx, u32 handle);
 
@@ -340,7 +348,7 @@ int gda_client_qp_create(struct gda_ctx *ctx, const struct gda_client_qp_attr *a
 			 struct gda_executor_qp **exec);
 
 /**
- * gda_client_qp_stop - carry nothing more out of a QP, until gda_client_qp_reset()
+ * gda_client_qp_stop - carry out no more work of a QP until gda_client_qp_reset()
  * @ctx: the context
  * @handle: of the QP
  *
@@ -351,7 +359,7 @@ void gda_client_qp_stop(struct gda_ctx *ctx, u32 handle);
 /**
  * gda_client_qp_reset - begin again with a QP
  * @ctx: the context
- * @handle: of the QP, which was stopped; no other responds to it any more, and it responds to none
+ * @handle: of the QP, which was stopped; no QP responds to it any more, and it responds to none
  *
  * Its queue is as a new one: what was posted is forgotten. Waits for one visit.
  */

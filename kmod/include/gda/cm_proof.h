@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Makes and checks the tags of the messages that connect QPs (gda/cm.h says what they prove), for
- * gda_ib and for lib/device/verbs. Whoever includes this has gda_os_siphash() before it:
+ * This header makes and checks the tags of the messages that connect QPs (gda/cm.h says what they
+ * prove), for gda_ib and for lib/device/verbs. A file that includes it defines gda_os_siphash()
+ * before:
  *
  *   __be64 gda_os_siphash(const void *data, size_t bytes, __be64 k0, __be64 k1);
  *
@@ -12,13 +13,15 @@
 
 #include <gda/cm.h>
 
-/* In place of the number of a QP, in each probe: it is %IB_QP1's, which no connection can have. */
+/*
+ * In a probe, in place of the number of a QP: the number of %IB_QP1, which no connection can have.
+ */
 #define GDA_CM_PROBE_QPN	1
 
 /* How much a rejection proves. */
 enum gda_cm_proof {
 	GDA_CM_PROOF_NONE,
-	GDA_CM_PROOF_BRIEF,	/* that it is by the target, or by one that knows its nonce */
+	GDA_CM_PROOF_BRIEF,	/* that the sender is the target, or knows its nonce */
 	GDA_CM_PROOF_FULL,	/* that the target has named the requester */
 };
 
@@ -40,7 +43,7 @@ static inline void gda_cm_tag_full(struct gda_cm_tags *t, struct gda_cm_claim *c
 	t->full[1] = gda_cm_hash(c, GDA_CM_WORD_FULL_2, target, asker);
 }
 
-/* Both compare in a time that does not tell where two tags differ. */
+/* Both compare in a time that does not depend on where two tags differ. */
 static inline bool gda_cm_tag_brief_ok(const struct gda_cm_tags *t, struct gda_cm_claim *c,
 				       __be64 target)
 {
@@ -59,7 +62,7 @@ static inline bool gda_cm_tag_full_ok(const struct gda_cm_tags *t, struct gda_cm
 	return !((want.full[0] ^ t->full[0]) | (want.full[1] ^ t->full[1]));
 }
 
-/* Fill in the tags of @p, which @self sends to @peer. @qpn is of struct gda_cm_claim. */
+/* Fill in the tags of @p, which @self sends to @peer. @qpn is that of struct gda_cm_claim. */
 static inline void gda_cm_sign(struct gda_cm_private *p, const struct gda_cm_address *self,
 			       const struct gda_cm_address *peer, __be32 qpn)
 {
@@ -82,8 +85,9 @@ static inline bool gda_cm_qpn_is_probes(__be32 qpn)
 }
 
 /*
- * @self has got a request or a probe: is its sender one that was given the address? A probe has the
- * number of probes, and a request, which would be connected to what has the number, another.
+ * @self has received a request or a probe: was its sender given the address of @self? A probe has
+ * the number for probes. A request has another number, that of the QP to which it would be
+ * connected.
  */
 static inline bool gda_cm_knows(const struct gda_cm_private *p, const struct gda_cm_address *self,
 				__be32 qpn)
@@ -96,13 +100,13 @@ static inline bool gda_cm_knows(const struct gda_cm_private *p, const struct gda
 	       gda_cm_tag_brief_ok(&p->tags, &c, self->nonce);
 }
 
-/* Are these one QP's address, whatever the nonces? */
+/* Are these addresses of one QP, whatever their nonces are? */
 static inline bool gda_cm_same_end(const struct gda_cm_address *a, const struct gda_cm_address *b)
 {
 	return a->port == b->port && a->number == b->number && !memcmp(a->ip, b->ip, sizeof(a->ip));
 }
 
-/* @self has got @p of any role: is its sender @peer, which @self has named? */
+/* @self has received @p, of any role: is its sender @peer, which @self has named? */
 static inline bool gda_cm_is_peer(const struct gda_cm_private *p, const struct gda_cm_address *self,
 				  const struct gda_cm_address *peer, __be32 qpn)
 {
@@ -120,8 +124,8 @@ static inline bool gda_cm_is_peer(const struct gda_cm_private *p, const struct g
 }
 
 /*
- * Make the rejection of @p, a request or a probe, by its target, as far as the target can prove it.
- * @peer: the one that the target has named, if that is the sender of @p; or NULL.
+ * Make the rejection of @p, a request or a probe, by its target, with as much proof as the target
+ * can give. @peer: the QP that the target has named, if that is the sender of @p; or NULL.
  */
 static inline void gda_cm_reject_set(struct gda_cm_reject *r, u8 reason,
 				     const struct gda_cm_private *p,
@@ -141,7 +145,10 @@ static inline void gda_cm_reject_set(struct gda_cm_reject *r, u8 reason,
 		gda_cm_tag_full(&r->tags, &c, self->nonce, peer->nonce);
 }
 
-/* @self has asked or probed @peer with @token, and was rejected. */
+/*
+ * @self has sent a request or a probe with @token to @peer, and was rejected: what does the
+ * rejection prove?
+ */
 static inline enum gda_cm_proof gda_cm_reject_proof(const struct gda_cm_reject *r, __be32 token,
 						    const struct gda_cm_address *self,
 						    const struct gda_cm_address *peer)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Changes of Linux since 6.1, and nothing else: the only place with version checks. Written
- * for the newest kernel; the older ones are made to look like it.
+ * Changes of Linux since 6.1, and nothing else; the only place that checks versions. The code is
+ * written for the newest kernel, and this header makes the older ones look like it.
  */
 #ifndef GDA_COMPAT_H
 #define GDA_COMPAT_H
@@ -26,7 +26,7 @@
 #error "GDA wants a little-endian kernel"
 #endif
 
-/* Names of 7.1, which may come to older kernels: so the top Kbuild looks into the header. */
+/* Names of 7.1, which older kernels may get, too: so the top Kbuild looks into their header. */
 #ifndef GDA_HAVE_INVALIDATE_MAPPINGS
 #define dma_buf_invalidate_mappings	dma_buf_move_notify
 #define invalidate_mappings		move_notify
@@ -39,7 +39,7 @@
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 #define GDA_FOLL_READ	(FOLL_WRITE | FOLL_FORCE)
 
-/* FOLL_FORCE also pins what the process itself may not read: that is asked first. */
+/* FOLL_FORCE also pins what the process itself may not read, so that is checked first. */
 static inline bool gda_mm_readable(struct mm_struct *mm, unsigned long addr, unsigned long len)
 {
 	VMA_ITERATOR(vmi, mm, addr);
@@ -62,7 +62,10 @@ static inline bool gda_mm_readable(struct mm_struct *mm, unsigned long addr, uns
 }
 #endif
 
-/* Under RCU: may the user of @task's program look into it? @before if it has none any more. */
+/*
+ * Under RCU: may the user of @task's program look into it? Return: @before if the task has no
+ * program any more.
+ */
 #if __has_include(<linux/sched/exec_state.h>)
 static inline bool gda_task_dumpable(struct task_struct *task, bool before)
 {
@@ -83,7 +86,7 @@ static inline bool gda_task_dumpable(struct task_struct *task, bool before)
 }
 #endif
 
-/* 6.13 wants the namespace as a string, before that it is a bare token. */
+/* From 6.13 on the namespace is a string, before that a bare token. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define GDA_EXPORT(sym)	EXPORT_SYMBOL_NS_GPL(sym, "GDA")
 #define GDA_IMPORT_NS(ns)	MODULE_IMPORT_NS(#ns)
@@ -147,8 +150,8 @@ static inline void gda_eventfd_signal(struct eventfd_ctx *event)
 #endif
 
 /*
- * A thread in the calling process, to which all limits apply. From 6.4 on, but in a form
- * that fits and with its errors told since 6.12. NULL: this kernel has none.
+ * Create a thread in the calling process, to which all limits apply. Kernels have this since 6.4,
+ * but only since 6.12 in a form that fits and reports errors. NULL: this kernel has none.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0) && IS_ENABLED(CONFIG_VHOST_TASK)
 #include <linux/sched/vhost_task.h>
@@ -158,7 +161,7 @@ static inline struct vhost_task *gda_vhost_task_create(bool (*fn)(void *), void 
 {
 	struct vhost_task *task = vhost_task_create(fn, killed, arg, name);
 
-	/* as the first of them had it */
+	/* returned as by the first kernels that have it */
 	return task ?: ERR_PTR(-EAGAIN);
 }
 #else
@@ -185,8 +188,9 @@ static inline struct nlattr **gda_dump_attrs(struct netlink_callback *cb)
 }
 
 /*
- * Operations of an RDMA device whose arguments have changed: GDA_IB_x(fn) defines the operation
- * gda_ib_x(fn), which calls @fn. From 6.11 on a CQ is created with all attributes of the call.
+ * Wrappers for operations of an RDMA device whose arguments have changed: GDA_IB_x(fn) defines the
+ * operation gda_ib_x(fn), which calls @fn. From 6.11 on a CQ is created with all attributes of the
+ * call.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define GDA_IB_CREATE_CQ(fn)							\
@@ -201,7 +205,7 @@ static int fn##_op(struct ib_cq *cq, const struct ib_cq_init_attr *attr,	\
 #define gda_ib_create_cq(fn)	fn
 #endif
 
-/* The resizing of a CQ has another name where kernels cannot do it for CQs of their own. */
+/* The resizing of a CQ has another name in kernels that cannot do it for CQs of their own. */
 #ifdef GDA_HAVE_RESIZE_USER_CQ
 #define GDA_IB_RESIZE_CQ(fn)	static_assert(true);
 #define gda_ib_resize_cq(fn)	.resize_user_cq = fn
@@ -214,7 +218,7 @@ static int fn##_op(struct ib_cq *cq, int cqe, struct ib_udata *udata)		\
 #define gda_ib_resize_cq(fn)	.resize_cq = fn##_op
 #endif
 
-/* From 6.17 on memory can be registered with hints to the host's bus, which change nothing here. */
+/* From 6.17 on memory can be registered with hints to the host's bus, which are ignored here. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
 #define GDA_IB_REG_USER_MR(fn)							\
 static struct ib_mr *fn##_op(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access, \
@@ -242,7 +246,9 @@ static inline void gda_fault_unlock(struct vm_fault *vmf)
 #endif
 }
 
-/* Does another task want this processor? Since 6.13 it may have to wait for the next tick. */
+/*
+ * Does another task want this processor? Since 6.13 that task may have to wait for the next tick.
+ */
 static inline bool gda_need_resched(void)
 {
 #ifdef TIF_NEED_RESCHED_LAZY

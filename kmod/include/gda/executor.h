@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Executors: what carries out the work of a device. gda_core owns contexts, queues,
- * doorbells, MRs and their life; an executor, of gda_core or of another module, registers
- * devices and is called for what only it knows: how its queue pairs are named and connected,
- * how memory gets a key, and how posted work is served.
+ * Executors carry out the work of a device. gda_core owns contexts, queues, doorbells, MRs and
+ * their life; an executor, of gda_core or of another module, registers devices and gda_core calls
+ * it for what only the executor knows: how its queue pairs are named and connected, how memory gets
+ * a key, and how posted work is carried out.
  *
  * Life of a device: gda_device_register(), then any number of contexts are bound to it, then
- * gda_device_unregister(), after which nothing is executed. Contexts that are bound keep the
- * structure and the executor's module until they are closed, and give back what they have.
+ * gda_device_unregister(), after which nothing is executed. Bound contexts keep the structure and
+ * the executor's module until they are closed and have given back their objects.
  *
- * Calls on one context are one after the other; calls on two contexts run at the same time. All
- * but visit() are made in process context, with a lock of the context held, and may sleep, but
- * wait for no other context: its owner may be stopped by a CPU limit.
+ * Calls for one context are made one after the other; calls for two contexts may run at the same
+ * time. All calls but visit() are made in process context, with a lock of the context held. They
+ * may sleep, but must not wait for another context, whose owner may be stopped by a CPU limit.
  */
 #ifndef GDA_EXECUTOR_H
 #define GDA_EXECUTOR_H
@@ -44,7 +44,8 @@ struct gda_executor_ctx {
 /**
  * struct gda_executor_qp - a queue pair, as its executor knows it
  * @ctx: its context
- * @priv: the executor's own; with gda_executor_ops.qp_size so many bytes, zero at first
+ * @priv: the executor's own; if gda_executor_ops.qp_size is set, it points to that many bytes,
+ *	which are zero at first
  * @number: 24 bits, of this QP alone on its device
  * @sq_depth: slots of the send queue
  * @recv_depth: entries of its CQ for immediates; 0: it has none
@@ -94,16 +95,16 @@ struct gda_executor_mr_attr {
 /**
  * struct gda_executor_ops - operations of an executor
  * @owner: module of the executor; each bound context holds it
- * @release: optional; the last user of the device is gone, and the structure may be freed.
- *	Without it the structure is the module's, and lasts as long
- * @bind: optional; a context is about to be bound. 0 or a negative errno, which GDA_IOC_BIND
- *	returns
+ * @release: optional; the last user of the device is gone, and the structure may be freed. Without
+ *	this operation the structure must last as long as the module
+ * @bind: optional; a context is about to be bound. Returns 0 or a negative errno, which
+ *	GDA_IOC_BIND returns
  * @unbind: optional; undo bind(). Nothing of the context is left
  * @client: contexts are opened by the module (gda/client.h), and not by %GDA_IOC_BIND. Numbers and
  *	keys are random. qp_address() and qp_connect() are not called
- * @engine: the engine of gda_core carries out queues that have no window, in each context's
- *	worker. gda_core makes up the keys of such a device and finds MRs by them, so it has none
- *	of the operations for MRs; it wants visit() only for queues with a window
+ * @engine: the engine of gda_core carries out queues that have no window, in each context's worker.
+ *	gda_core chooses the keys of such a device and finds MRs by them, so the executor has
+ *	none of the operations for MRs; it needs visit() only for queues with a window
  * @qp_size: bytes of the executor's own that are allocated, charged and freed with each QP: its
  *	@priv. 0: the executor sets @priv as it likes
  * @qp_create: optional; make the executor's part of a QP, which has its number. 0 or a
@@ -113,38 +114,39 @@ struct gda_executor_mr_attr {
  * @qp_connect: connect the QP to the peer whose address is given; it calls
  *	gda_executor_qp_ready() once work may be carried out, at once or later. 0 or a negative
  *	errno of GDA_IOC_QP_CONNECT
- * @qp_peer: optional; the number of the QP of this device that it is connected to, or else has
- *	named and waits for; 0: of none. Called under no lock until qp_free(), where neither QP
- *	is freed meanwhile; takes none
- * @qp_datagram: wanted for QPs of datagrams: who takes one that a QP sends; NULL: nobody. Called in
- *	a visit, under no lock: no QP that gda_executor_qp_find() finds is freed before it ends
- * @qp_disconnect: the QP is about to be freed: nobody finds it or calls for it from now on.
- *	Also of a QP that was never connected
+ * @qp_peer: optional; return the number of the QP of this device to which the QP is connected, or
+ *	which it has named and waits for; 0: there is none. Called with no lock held until
+ *	qp_free(), while neither QP can be freed; takes no lock
+ * @qp_datagram: needed for QPs of datagrams: return the QP that receives a datagram; NULL: nobody
+ *	does. Called in a visit, with no lock held: no QP that gda_executor_qp_find() finds is
+ *	freed before the visit ends
+ * @qp_disconnect: the QP is about to be freed: when this returns nobody finds the QP or makes calls
+ *	for it. Also called for a QP that was never connected
  * @mr_map: give the MR a key, by which work may use it from now on. 0 or a negative errno
  * @mr_unmap: the key is dead: when it returns no new work finds the MR. Work that visit() has
  *	begun is waited for afterwards
- * @mr_reg: in place of mr_map() and mr_unmap(), of a device that pins and charges memory of
- *	its own accord: register memory of the calling process. Under no lock of the context,
- *	so that it may wait for user space. The key must differ from those of all other MRs of
- *	the device in some of its 32 bits. 0 or a negative errno of GDA_IOC_MR_REG_USER
- * @mr_dereg: undo mr_reg(). No visit() finds the MR any more; what one has begun may still
+ * @mr_reg: in place of mr_map() and mr_unmap(), of a device that pins and charges memory of its own
+ *	accord: register memory of the calling process. Called with no lock of the context held,
+ *	so it may wait for user space. The key must differ from those of all other MRs of the
+ *	device in some of its 32 bits. 0 or a negative errno of GDA_IOC_MR_REG_USER
+ * @mr_dereg: undo mr_reg(). No visit() finds the MR any more; work that a visit has begun may still
  *	be in flight
- * @visit: optional; serve a queue for a while: carry out at most so many work requests and move
- *	at most so many bytes, and return how much was done in work requests; 0: nothing. Called
- *	by the context's worker, one call for a QP at a time, when the QP is ready and work is
- *	posted. It must not sleep: memory that is revoked or freed waits until it returns.
- *	Without it and @engine the device reads its queues itself, and its contexts have no
- *	worker. With a window it is called also when nothing is posted, in any state of the
- *	queue, but not for a device that was unregistered
- * @arm: wanted with a window: the worker is about to sleep. See to it that
- *	gda_executor_qp_kick() is called when an outcome comes, or an immediate. True: one is
- *	there already, and visit() is called. As visit() it must not sleep
- * @softirq: visit() raises softirqs that are to run right behind it: they are disabled from
- *	before it until its memory is not waited for any more
+ * @visit: optional; serve a queue for a while: carry out at most @wqes work requests and move at
+ *	most @bytes, and return how many work requests were done. Called by the context's worker,
+ *	one call for a QP at a time, when the QP is ready and work is posted. It must not sleep:
+ *	memory that is revoked or freed waits until it returns. Without visit() and @engine the
+ *	device reads its queues itself, and its contexts have no worker. For a queue with a
+ *	window visit() is also called when nothing is posted, in any state of the queue, but not
+ *	after the device was unregistered
+ * @arm: needed for queues with a window: the worker is about to sleep. The executor has to call
+ *	gda_executor_qp_kick() when an outcome or an immediate comes. Returns true if one has
+ *	come already, and then visit() is called. Must not sleep
+ * @softirq: visit() raises softirqs that should run right after it: they are disabled from before
+ *	the read section of the visit until its end
  *
- * Of those that return void none can fail, and they are called also after the device was
- * unregistered; so are qp_create(), qp_connect() and mr_map(), by calls that were under way:
- * an executor whose hardware is gone then returns %-ENODEV.
+ * Operations that return void cannot fail, and are called also after the device was unregistered.
+ * So are qp_create(), qp_connect() and mr_map(), by calls that were under way: then an executor
+ * whose hardware is gone returns %-ENODEV.
  */
 struct gda_executor_ops {
 	struct module *owner;
@@ -211,8 +213,7 @@ enum gda_device_state {
 
 /**
  * struct gda_device - a device that executes work
- * @name: by which GDA_IOC_BIND finds it; shorter than %GDA_DEVICE_NAME_MAX. See
- *	gda_device_rename()
+ * @name: its name for GDA_IOC_BIND; shorter than %GDA_DEVICE_NAME_MAX. See gda_device_rename()
  * @ops: its executor
  * @features: GDA_FEATURE_*; those of MRs say what the executor can use, and are offered while
  *	a module provides that kind of memory
@@ -228,10 +229,10 @@ struct gda_device {
 	struct gda_device_limits limits;
 
 	/* private: all below */
-	u32 id;				/* higher than that of every device before it */
-	refcount_t refs;		/* 1 of its driver's, and 1 of each bound context */
+	u32 id;				/* higher than the id of every device before it */
+	refcount_t refs;		/* 1 for its driver, and 1 for each bound context */
 	struct list_head node;		/* in the list of devices */
-	/* number -> struct gda_qp; CQs reserve numbers here, and are not found */
+	/* number -> struct gda_qp; CQs reserve numbers here, but are not found here */
 	struct xarray qps;
 	struct xarray keys;		/* see key.c */
 	u32 next_key;			/* cyclic, random start */
@@ -239,7 +240,7 @@ struct gda_device {
 	spinlock_t lock;		/* guards the next */
 	enum gda_device_state state;
 	struct mutex export_lock;	/* guards the next */
-	struct list_head exports;	/* not revoked yet, also of contexts that are gone */
+	struct list_head exports;	/* not revoked yet, also those of contexts that are gone */
 };
 
 /* The limits of gda_core itself; no device has higher ones. */
@@ -261,7 +262,8 @@ int gda_device_register(struct gda_device *dev);
 /**
  * gda_device_rename - give a registered device another name
  * @dev: the device
- * @name: the name, which stays as the one before does until @dev is released: readers take no lock
+ * @name: the new name. Its memory, and that of the old name, must stay until @dev is released,
+ *	because readers take no lock
  *
  * Contexts that are bound stay bound.
  *
@@ -289,7 +291,7 @@ void gda_executor_qp_wait(struct gda_executor_qp *qp);
 
 /**
  * gda_executor_qp_ready - work of a QP may be carried out from now on
- * @qp: a QP whose qp_connect() was called; one that has failed meanwhile stays failed
+ * @qp: a QP whose qp_connect() was called; if it has failed meanwhile, it stays failed
  *
  * Any context.
  */
@@ -297,12 +299,12 @@ void gda_executor_qp_ready(struct gda_executor_qp *qp);
 
 /**
  * gda_executor_qp_fail - fail a QP
- * @qp: a QP that is not freed yet; nothing if it has failed before, or is about to
+ * @qp: a QP that is not freed yet; nothing happens if it has failed, or is about to
  * @why: the status that the queue fails with
  *
- * Work in flight is waited for. Then the oldest work request without an outcome completes
- * with this error, and all others are flushed. gda_core does that, in the worker, where the
- * device has one. Any context.
+ * Work in flight is waited for. Then the oldest work request without an outcome completes with this
+ * error, and all others are flushed. If the device has a worker, gda_core does this there. Any
+ * context.
  */
 void gda_executor_qp_fail(struct gda_executor_qp *qp, struct gda_status why);
 
@@ -311,29 +313,29 @@ void gda_executor_qp_fail(struct gda_executor_qp *qp, struct gda_status why);
  * @dev: its device
  * @number: any
  *
- * The caller holds a lock that qp_disconnect() takes: before that returns the QP is not freed. Or it
- * is qp_datagram(): the QP is not freed before the visit ends.
+ * The caller holds a lock that qp_disconnect() takes, so the QP is not freed while the lock is
+ * held; or the caller is qp_datagram(), and the QP is not freed before the visit ends.
  *
  * Return: the QP, or NULL.
  */
 struct gda_executor_qp *gda_executor_qp_find(struct gda_device *dev, u32 number);
 
 /**
- * gda_executor_qp_respond - say who responds to a QP
+ * gda_executor_qp_respond - set the QP that responds to a QP
  * @qp: a QP that the engine carries out
- * @peer: who responds from now on, before @qp is ready; NULL: nobody does, and work that needs a
- *	responder fails. A peer that is freed is taken back before, in its qp_disconnect()
+ * @peer: the QP that responds from now on, set before @qp is ready; NULL: none does, and work that
+ *	needs a responder fails. Before a peer is freed, its qp_disconnect() sets NULL here
  *
  * The caller has the lock that orders all such calls.
  */
 void gda_executor_qp_respond(struct gda_executor_qp *qp, struct gda_executor_qp *peer);
 
 /**
- * gda_executor_qp_grant - say what peers may do by way of a QP
+ * gda_executor_qp_grant - set what peers may do through a QP
  * @qp: a QP that the engine carries out; it grants all until this is called
  * @access: GDA_ACCESS_REMOTE_*; MRs must grant it as well
  *
- * Any context. Holds for what is begun afterwards.
+ * Any context. Holds for work that is begun afterwards.
  */
 void gda_executor_qp_grant(struct gda_executor_qp *qp, u32 access);
 
@@ -348,7 +350,7 @@ void gda_executor_qp_grant(struct gda_executor_qp *qp, u32 access);
 bool gda_executor_qp_failed(const struct gda_executor_qp *qp);
 
 /**
- * gda_executor_qp_rnr - say what a QP does where a peer has no room for what it sends
+ * gda_executor_qp_rnr - set what a QP does if its peer has no room for what it sends
  * @qp: a QP that the engine carries out
  * @retry: as gda_qp_create.rnr_retry
  * @timer: as gda_qp_create.min_rnr_timer, for what is sent to this QP
@@ -366,9 +368,10 @@ void gda_executor_qp_rnr(struct gda_executor_qp *qp, u32 retry, u32 timer);
 void gda_executor_qp_kick(struct gda_executor_qp *qp);
 
 /**
- * gda_executor_hold - count something that others send, and that is kept for a context
+ * gda_executor_hold - count something that a peer has sent and that is kept for a context
  * @ctx: a bound context
- * @most: of all contexts of the user who bound it, and of each other whom the context counts for
+ * @most: the limit for all contexts of the user who bound @ctx, and for those of each other account
+ *	to which @ctx is charged
  *
  * Any context. gda_executor_release() undoes it, before the context is unbound.
  *
@@ -377,7 +380,7 @@ void gda_executor_qp_kick(struct gda_executor_qp *qp);
 bool gda_executor_hold(struct gda_executor_ctx *ctx, unsigned int most);
 
 /**
- * gda_executor_release - it is kept no longer
+ * gda_executor_release - what was counted is not kept any more
  * @ctx: that of gda_executor_hold()
  *
  * Any context.
@@ -391,7 +394,7 @@ void gda_executor_release(struct gda_executor_ctx *ctx);
  * @access: GDA_ACCESS_* needed, 0 to read it
  * @st: out: why not, if it may not be used
  *
- * For devices with mr_reg(). Revocation is as for visit(): the MR stays until that returns.
+ * For devices with mr_reg(). As in visit(), revocation waits: the MR stays until visit() returns.
  *
  * Return: the MR, or NULL.
  */

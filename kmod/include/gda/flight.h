@@ -43,19 +43,19 @@ struct gda_flight;
  * Takes new doorbells, and decodes. An entry that is malformed gets its outcome here, in its
  * turn, and is not returned.
  *
- * Return: a private copy, checked as far as the dialect goes: keys, rights and ranges are not.
- * It stays until gda_flight_begin(), and until then the next call returns it again. NULL if
- * there is nothing to begin: nothing is posted, there is no room for another ticket, the queue
- * is not ready, or nothing new is begun any more.
+ * Return: a private copy, checked as far as the dialect goes: keys, rights and ranges are not. It
+ * stays until gda_flight_begin(), and until then the next call returns it again. NULL if there is
+ * nothing to begin: nothing is posted, there is no room for another ticket, the queue is not ready,
+ * or it has stopped (gda_flight_stopped()).
  */
 const struct gda_work *gda_flight_next(struct gda_flight *f);
 
 /**
- * gda_flight_begin - the work request that gda_flight_next() returned is begun
+ * gda_flight_begin - begin the work request that gda_flight_next() returned
  * @f: the flight
  *
- * Also for one that is refused: its outcome is then reported at once, and leaves in its turn.
- * The copy is not to be used after the next gda_flight_next().
+ * Also called for a request that the executor refuses: its outcome is then reported at once, and
+ * leaves in its turn. The copy is not to be used after the next gda_flight_next().
  *
  * Return: its ticket: one more than that of the one before.
  */
@@ -64,9 +64,9 @@ u64 gda_flight_begin(struct gda_flight *f);
 /**
  * gda_flight_done - report an outcome
  * @f: the flight
- * @ticket: of the work request; one that has an outcome already, or had, is left alone
- * @st: how it ended. %GDA_CLASS_FLUSH, where no error explains it, stands for what the host
- *	has asked the queue to fail with, or else for %GDA_FAIL_PEER
+ * @ticket: of the work request; nothing changes if it has, or had, an outcome
+ * @st: how it ended. If no error explains %GDA_CLASS_FLUSH, it stands for the status with which the
+ *	host has asked the queue to fail, or else for %GDA_FAIL_PEER
  */
 void gda_flight_done(struct gda_flight *f, u64 ticket, struct gda_status st);
 
@@ -80,12 +80,11 @@ void gda_flight_done_through(struct gda_flight *f, u64 ticket);
 /**
  * gda_flight_abandon - nothing more will be reported, and the queue fails
  * @f: the flight
- * @st: why. A reason for which the queue is to fail already counts more
+ * @st: why. If the queue is to fail for another reason already, that reason counts
  *
- * Of what is in flight without an outcome the oldest has failed, unless something before it
- * did, and the others are flushed. The caller has made sure that none of it moves bytes
- * any more. Reports that come later are left alone. It takes effect with the next
- * gda_flight_retire().
+ * The oldest work request in flight without an outcome fails, unless an earlier one did, and the
+ * others are flushed. The caller has made sure that none of them moves bytes any more. Later
+ * reports are ignored. This takes effect with the next gda_flight_retire().
  */
 void gda_flight_abandon(struct gda_flight *f, struct gda_status st);
 
@@ -94,9 +93,9 @@ void gda_flight_abandon(struct gda_flight *f, struct gda_status st);
  * @f: the flight
  * @wqes: at most so many
  *
- * Writes completions, moves the consumer index and counters; once nothing is in flight it
- * fails a queue that is to fail, and flushes what is posted to one that has failed. At the
- * end of each visit.
+ * Writes completions, moves the consumer index and counters; once nothing is in flight it fails a
+ * queue that is to fail, and flushes what is posted to one that has failed. Called at the end of
+ * each visit.
  *
  * Return: how many outcomes there were.
  */
@@ -112,7 +111,7 @@ u32 gda_flight_retire(struct gda_flight *f, u32 wqes);
  * Completes to the queue's CQ for immediates and counts at its counter of arrivals. Its bytes
  * are in place. Independent of the state of the send queue.
  *
- * Return: false if there is no room in the CQ: nothing has changed, and it may be said again.
+ * Return: false if there is no room in the CQ: nothing has changed, and the call may be repeated.
  */
 bool gda_flight_arrived(struct gda_flight *f, u32 imm, u32 bytes, bool solicited);
 
@@ -120,8 +119,8 @@ bool gda_flight_arrived(struct gda_flight *f, u32 imm, u32 bytes, bool solicited
  * gda_flight_pending - would a visit find anything to do?
  * @f: the flight
  *
- * Return: whether work may be begun or an outcome may leave, so without what the executor has
- * not reported yet.
+ * Return: whether work may be begun or an outcome may leave; outcomes that the executor has not
+ * reported yet do not count.
  */
 bool gda_flight_pending(const struct gda_flight *f);
 
@@ -142,7 +141,7 @@ u32 gda_flight_count(const struct gda_flight *f);
 u32 gda_flight_room(const struct gda_flight *f);
 
 /**
- * gda_flight_stopped - is nothing new begun, for good?
+ * gda_flight_stopped - has a flight stopped, so that nothing new is begun?
  * @f: the flight
  *
  * Return: true once the queue has failed, or will when what is in flight has its outcomes.

@@ -18,13 +18,13 @@
 
 /*
  * For all memory that a caller has allocated, charged to its memory cgroup. At the group's limit,
- * or when memory is short, an allocation fails: with plain GFP_KERNEL_ACCOUNT the OOM killer
- * would choose a process by its RSS, in which no page of a queue is, so often a bystander.
+ * or when memory is short, an allocation fails. With plain GFP_KERNEL_ACCOUNT the OOM killer would
+ * choose a process by its RSS, which has no page of a queue, so often a bystander.
  */
 #define GDA_GFP_USER	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /*
- * Zeroed memory of any size, for kvfree(). What is larger than a page is never contiguous:
+ * Zeroed memory of any size, for kvfree(). An allocation larger than a page is never contiguous:
  * kvmalloc() would first have memory compacted for it, as __GFP_RETRY_MAYFAIL asks.
  */
 static inline void *gda_alloc_large(size_t bytes)
@@ -44,8 +44,8 @@ struct page;
  * struct gda_mem_request - what a registration asks for
  * @addr: start in the caller's address space, or offset in the dma-buf
  * @length: bytes, at least 1; addr + length does not wrap
- * @fd: the dma-buf; other kinds do not look
- * @writable: work may write to it, so it must be writable by its owner
+ * @fd: the dma-buf; other kinds ignore it
+ * @writable: work may write to the memory, so its owner must be allowed to
  */
 struct gda_mem_request {
 	u64 addr;
@@ -111,10 +111,9 @@ void gda_mem_kind_unregister(const struct gda_mem_kind *kind);
  * gda_mem_revoke - the memory behind an MR or a queue is being taken away
  * @b: as given to attach(), which may not have returned yet
  *
- * When it returns, no executor reads or writes the memory and none ever will; the
- * kind may give it back. Any number of calls. May be called with locks of the
- * memory's owner (dma_resv) held: it waits for readers only, which take none and copy
- * at most 64 KiB. Sleeps.
+ * When it returns, no executor reads or writes the memory and none ever will; the kind may give it
+ * back. Any number of calls. May be called with locks of the memory's owner (dma_resv) held: it
+ * waits only for readers, which take no locks and copy at most 64 KiB. Sleeps.
  */
 void gda_mem_revoke(struct gda_mem_backing *b);
 

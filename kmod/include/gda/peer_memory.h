@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Peer memory: what a driver implements whose memory the kernel cannot pin by itself, as
- * that of a GPU, so that its users can register it with GDA by address. Such a driver is
- * a client of gda_mr. A driver that can export dma-bufs should do that instead.
+ * Peer memory: the interface for a driver whose memory the kernel cannot pin by itself (that of a
+ * GPU, for example), so that its users can register the memory with GDA by address. Such a driver
+ * is a client of gda_mr. A driver that can export dma-bufs should do that instead.
  *
  * One registration of memory, seen by the client:
  *
- *   get()                      the memory is the caller's, and stays where it is
- *   vmap()                     at most once; an address of it for the CPU
- *   gda_peer_invalidate()      any time after get() was called, any number of times
- *   put()                      once; everything above is undone
+ *   get() the memory belongs to the caller, and stays where it is vmap() at most once; an address
+ *   of it for the CPU gda_peer_invalidate() any time after get() was called, any number of times
+ *   put() once; everything above is undone
  *
  * Invalidation calls nothing of the client's and takes no lock, it only waits for
  * executors that copy at this moment. So it may be called under the lock that get(),
@@ -18,8 +17,8 @@
  * is the client's to tear down, at once or in put(), and the memory is free to be used for
  * something else.
  *
- * All executors are CPUs. Memory is mapped for DMA by an operation of its own, appended
- * here, when there is an executor that is a device.
+ * All executors are CPUs. If an executor is ever a device, an operation that maps memory for DMA is
+ * to be appended here.
  *
  * Locks of the client's come after those of GDA, as after mmap_lock: get() takes whatever
  * a page fault may take, vmap() and put() do not take mmap_lock. A client may hold any lock of
@@ -38,16 +37,16 @@ struct module;
 /**
  * struct gda_peer_client - what the driver of a peer device does for GDA
  * @owner: held from before get() is called until put() has returned
- * @get: the caller of gda_mr_reg(), in whose context this runs (current->mm), wants
- *	@length bytes of its address space at @addr to be registered. Both are what a user
- *	says: only that they do not wrap, are not zero and lie in user space was checked. The
- *	client decides whether the range is memory of its own, mapped by the caller, wholly,
- *	for writing if @writable. If so the memory stays where it is until @memory is
- *	invalidated, or put. May sleep and take mmap_lock, must not wait for user space.
- *	Nothing of GDA's is locked.
- *	Returns 0, and *@priv is what the other calls get; -ENXIO the range is not (all) of
- *	this client: others are asked; any other errno of gda/ioctl.h: it is, but cannot
- *	be registered for that reason. -EACCES: not mapped for that; -ENODEV: it is gone.
+ * @get: the caller of gda_mr_reg(), in whose context this runs (current->mm), wants @length bytes
+ *	of its address space at @addr to be registered. Both come from the user, and were checked
+ *	only not to wrap, not to be zero and to lie in user space. The client decides whether all
+ *	of the range is memory of its own that the caller has mapped, for writing if @writable.
+ *	If so, the memory stays where it is until @memory is invalidated, or put. May sleep and
+ *	take mmap_lock, must not wait for user space. No lock of GDA's is held. Returns 0, and
+ *	*@priv is passed to the other operations; -ENXIO: the range is not, or not all, of this
+ *	client, and other clients are asked; any other errno of gda/ioctl.h: the range is of this
+ *	client, but cannot be registered for that reason. -EACCES: it is not mapped for that
+ *	access; -ENODEV: the memory is gone.
  * @vmap: optional, but executors that are CPUs, such as the software device, refuse memory
  *	without it: give the CPU's address of the first byte of the range; the others follow.
  *	Write-back cached and readable, also writable if get() was told so. I/O memory
@@ -61,8 +60,8 @@ struct module;
  *	long after the caller died. May sleep; must not fail, take mmap_lock or wait for user
  *	space.
  *
- * The operations are called for many registrations at a time, for one of them one after the
- * other. Errors are of the user's making as a rule: a client does not log them.
+ * The operations are called for many registrations at a time, for one of them one after the other.
+ * Most errors are caused by the user: a client does not log them.
  */
 struct gda_peer_client {
 	struct module *owner;
@@ -87,7 +86,7 @@ struct gda_peer_client {
 int gda_peer_register(struct gda_peer_client *client);
 
 /**
- * gda_peer_unregister - be asked no more
+ * gda_peer_unregister - stop being a client
  * @client: was registered
  *
  * When it returns, get() is not running and will not be called. Memory that is registered
@@ -101,11 +100,11 @@ void gda_peer_unregister(struct gda_peer_client *client);
  * gda_peer_invalidate - memory is being taken away
  * @memory: as given to get(), which may not have returned yet; put() has not returned
  *
- * When it returns, no executor reads or writes the memory, and none ever
- * will: work that names it fails with a "revoked" error, and so does what was under way. The
- * key stays taken until the user deregisters. Any number of calls, at once, too. Takes no
- * lock and calls no operation of the client's, so locks that those take may be held. Sleeps
- * for as long as executors copy at most 64 KiB each.
+ * When it returns, no executor reads or writes the memory, and none ever will: work that names it
+ * fails with a "revoked" error, and so does what was under way. The key stays taken until the user
+ * deregisters. Any number of calls, at once, too. Takes no lock and calls no operation of the
+ * client's, so locks that these operations take may be held. Sleeps for as long as executors copy
+ * at most 64 KiB each.
  */
 void gda_peer_invalidate(struct gda_peer_memory *memory);
 

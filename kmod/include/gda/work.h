@@ -12,7 +12,7 @@
 #include <gda/cause.h>
 #include <gda/op.h>
 
-#define GDA_WORK_SGE		2	/* local segments, where nothing else is said */
+#define GDA_WORK_SGE		2	/* number of local segments, unless stated otherwise */
 #define GDA_ENGINE_MAX_SGE	30	/* ... and most */
 #define GDA_ENGINE_MAX_INLINE	972	/* inline payload, bytes */
 
@@ -26,7 +26,7 @@ struct gda_status {
 	u8 cause;
 };
 
-/* Both in one word, as gda_engine_qp.fail holds them. */
+/* Class and cause in one word, as gda_engine_qp.fail holds them. */
 #define GDA_STATUS(class, cause)	((u32)(cause) << 8 | (u32)(class))
 
 static __always_inline struct gda_status gda_status(u8 class, u8 cause)
@@ -36,7 +36,7 @@ static __always_inline struct gda_status gda_status(u8 class, u8 cause)
 	return st;
 }
 
-/* Of GDA_STATUS(): the peer is gone. */
+/* A value of GDA_STATUS(): the peer is gone. */
 #define GDA_FAIL_PEER	GDA_STATUS(GDA_CLASS_RETRY, GDA_CAUSE_PEER)
 
 /**
@@ -54,8 +54,9 @@ struct gda_sge {
 /**
  * enum gda_service - what a queue can rely on
  * @GDA_SERVICE_RC: a reliable connection: what is done has arrived
- * @GDA_SERVICE_UC: an unreliable one: what is done was sent, and what its peer could not take is lost
- * @GDA_SERVICE_UD: datagrams: likewise, and each says for whom it is
+ * @GDA_SERVICE_UC: an unreliable connection: what is done was sent, and is lost if the peer could
+ *	not take it
+ * @GDA_SERVICE_UD: datagrams: likewise, and each names its receiver
  */
 enum gda_service {
 	GDA_SERVICE_RC,
@@ -63,16 +64,19 @@ enum gda_service {
 	GDA_SERVICE_UD,
 };
 
-#define GDA_DATAGRAM_HEAD	40U	/* bytes of a receive before those of a datagram */
+#define GDA_DATAGRAM_HEAD	40U	/* bytes of a receive before those of the datagram */
 #define GDA_DATAGRAM_MAX	4096U	/* payload of a datagram, bytes */
 
-/* In gda_datagram.key: the sender's own stands for it. Only the privileged have such a key. */
+/*
+ * A value of gda_datagram.key that stands for the sender's own key. Only privileged senders may use
+ * it.
+ */
 #define GDA_DATAGRAM_OWN_KEY	0x80000000U
 
 /**
- * struct gda_datagram - whom a datagram is for, as its sender says
+ * struct gda_datagram - the receiver of a datagram, as its sender names it
  * @number: of the QP
- * @key: which that QP must have
+ * @key: the key that this QP must have
  * @flow: 0, or the first word of a global header: version, traffic class, flow label
  * @lid: of its port
  * @sl: service level
@@ -90,12 +94,14 @@ struct gda_datagram {
 };
 
 /**
- * struct gda_target - whom a request of a queue without a connection is for, as its poster says
+ * struct gda_target - the responder of a request on a queue without a connection, as its poster
+ * names it
  * @id: of the request, for its completion
  * @number: of the QP that responds
- * @key: which that QP must have
+ * @key: the key that this QP must have
  * @handle: of the address where that QP is
- * @back: once it was found: that address's own handle of the poster, or what says that it has none
+ * @back: once the QP was found: the handle by which its end knows the poster, or the value for
+ *	"none"
  */
 struct gda_target {
 	u64 id;
@@ -121,11 +127,11 @@ static inline bool gda_op_is_atomic(u8 op)
 }
 
 /* gda_work.flags */
-#define GDA_WORK_SOLICIT	0x01	/* the completion at the peer is an event */
+#define GDA_WORK_SOLICIT	0x01	/* the completion at the peer causes an event */
 #define GDA_WORK_SOLICITED	0x02	/* its completion is an event */
-#define GDA_WORK_BIG_ENDIAN	0x04	/* an old value of 4 bytes is stored in that order */
+#define GDA_WORK_BIG_ENDIAN	0x04	/* an old value of 4 bytes is stored big-endian */
 #define GDA_WORK_SIGNALED	0x08	/* completion also on success */
-#define GDA_WORK_FENCE		0xe0	/* any of them: after the reads and atomics before it */
+#define GDA_WORK_FENCE		0xe0	/* any bit: begin after all earlier reads and atomics */
 
 /**
  * struct gda_work - a decoded work request: private, immutable once decoded
