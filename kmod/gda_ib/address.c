@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Addresses: what a QP says of its own (gda/cm.h), and the way to that of its peer. All QPs of
- * a net namespace ask from one port, which they share (listen.c).
+ * Addresses: the address that a QP has (gda/cm.h), and the route to its peer. All QPs of a net
+ * namespace send their requests from one port, which they share (listen.c).
  */
 #include "gda_ib.h"
 
@@ -13,7 +13,7 @@ void gda_ib_qp_address(struct gda_executor_qp *exec, u8 *address)
 }
 
 /*
- * Look for the way to the peer, from the port that all QPs of the namespace share. On failure the
+ * Look for the route to the peer, from the port that all QPs of the namespace share. On failure the
  * caller destroys @id, whose handler may have been called.
  */
 int gda_ib_resolve(const struct gda_ib_qp *qp, struct rdma_cm_id *id)
@@ -26,7 +26,7 @@ int gda_ib_resolve(const struct gda_ib_qp *qp, struct rdma_cm_id *id)
 	ret = rdma_set_reuseaddr(id, 1);
 	if (!ret)
 		ret = rdma_bind_addr(id, (struct sockaddr *)&from);
-	/* the address may be another device's by now, whose removal would wait for this id */
+	/* by now the address may belong to another device, whose removal would wait for this id */
 	if (!ret && id->device != qp->ib->ibdev)
 		ret = -EHOSTUNREACH;
 	return ret ?: rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, GDA_FABRIC_RESOLVE_MS);

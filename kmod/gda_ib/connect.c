@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How a queue pair gets its peer and loses it, over rdma_cm (gda/cm.h says what is exchanged).
+ * How a queue pair is connected to its peer and loses it, over rdma_cm (gda/cm.h describes the
+ * messages).
  *
- * What is said and decided is in engine/fabric; here is when, and under which lock.
+ * engine/fabric decides and makes the messages; this file says when, and under which lock.
  *
- * Of two addresses that name each other the greater one asks. A request for a QP that has not
- * named its peer yet is held: rdma_cm tells the other end to be patient. All others are
- * rejected, and the QP that they ask for does not notice.
+ * Of two QPs that name each other, the one with the greater address sends the request. A request
+ * for a QP that has not named its peer yet is held: rdma_cm tells the other end to be patient. All
+ * other requests are rejected, and their target does not notice.
  *
- * hangup.c says who destroys the id of a QP. One that is held belongs to its request, until the
- * request is taken off the list under qp->lock.
+ * hangup.c says who destroys the id of a QP. The id of a held request belongs to the request, until
+ * the request is taken off the list under qp->lock.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
 
 #include "gda_ib.h"
 
-/* Seconds, as a delay of a work. */
+/* Seconds, as the delay of a work item. */
 static unsigned int gda_ib_pending_s = 120;
 module_param_named(pending_s, gda_ib_pending_s, uint, 0444);
 MODULE_PARM_DESC(pending_s, "seconds for which a request waits until its target names a peer");
 
 /*
- * A request that is held is some kilobytes of rdma_cm's that nobody is charged for. The first of
+ * A held request is some kilobytes of rdma_cm's, which are charged to nobody. The first request of
  * each QP is not counted: there are no more of these than QPs, and a peer of a group that asks
- * early is none who floods.
+ * early does not flood.
  */
 static unsigned int gda_ib_pending_context = 1024;
 module_param_named(pending_context, gda_ib_pending_context, uint, 0444);
@@ -43,14 +44,14 @@ static const struct gda_status gda_ib_lost = { GDA_CLASS_RETRY, GDA_CAUSE_PEER }
 
 /* --- requests that are held --- */
 
-/* Of one that was held. */
+/* Free a request that was held. */
 static void gda_ib_request_free(struct gda_fabric_request *request)
 {
 	gda_ib_qp_put(gda_ib_qp_of(request->qp));
 	kfree(request);
 }
 
-/* No handler of them runs any more when this returns. */
+/* When this returns, no handler of these requests runs any more. */
 static void gda_ib_refuse_all(struct gda_fabric_request *requests, u8 reason)
 {
 	struct gda_fabric_request *request;
@@ -89,8 +90,9 @@ void gda_fabric_host_release(struct gda_fabric_qp *q)
 }
 
 /*
- * Whoever asked gave up, or its machine did, before the QP has named a peer. The id is not
- * destroyed here: whoever does it waits for this handler, so that none runs when the module goes.
+ * The requester gave up, or its machine failed, before the QP has named a peer. The id is not
+ * destroyed here: whoever destroys it waits for this handler, so that none runs when the module
+ * goes.
  */
 static int gda_ib_held_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
@@ -114,7 +116,7 @@ static void gda_ib_reap_work(struct work_struct *work)
 
 	spin_lock_irq(&qp->lock);
 	over = gda_fabric_unhold(&qp->fabric, now);
-	/* they are in the order in which they came */
+	/* they are in the order of their arrival */
 	if (qp->fabric.held && !qp->closing)
 		queue_delayed_work(gda_ib_wq, &qp->reap, qp->fabric.held->until - now);
 	spin_unlock_irq(&qp->lock);
@@ -152,7 +154,7 @@ void gda_ib_connection_end(struct gda_ib_qp *qp)
 	qp->closing = true;
 	requests = gda_fabric_unhold(&qp->fabric, GDA_FABRIC_EVER);
 	spin_unlock_irq(&qp->lock);
-	/* it may queue the other one */
+	/* the work item may queue the other one */
 	gda_ib_probe_end(qp);
 	cancel_delayed_work_sync(&qp->hangup);
 	cancel_delayed_work_sync(&qp->reap);
@@ -182,7 +184,7 @@ void gda_fabric_host_ready(struct gda_fabric_qp *q)
 	gda_executor_qp_ready(qp->exec);
 }
 
-/* Of an id that is a QP's, at either end. */
+/* Handler of an id that belongs to a QP, at either end. */
 static int gda_ib_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct gda_ib_qp *qp = id->context;
@@ -190,9 +192,9 @@ static int gda_ib_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 	gda_fabric_event_set(&e, id, event);
 	if (e.type == RDMA_CM_EVENT_DISCONNECTED) {
-		/* first: the worker, once it sees the failure, would hang up at once */
+		/* comes first: once the worker sees the failure, it would hang up at once */
 		gda_ib_over(qp, GDA_IB_LAST_WORDS_MS, gda_ib_lost);
-		/* the peer has its answer now, whoever asked first; this leaves the QP alone */
+		/* both ends have the answer now; this leaves the state of the QP alone */
 		rdma_disconnect(id);
 	} else if (e.type == RDMA_CM_EVENT_DEVICE_REMOVAL) {
 		gda_ib_over(qp, 0, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_DEVICE));
@@ -203,9 +205,9 @@ static int gda_ib_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-/* --- the end that is asked --- */
+/* --- the target of a request --- */
 
-/* With the handler's lock of the request's id, which is the QP's. */
+/* Called with the handler lock of the request's id, which belongs to the QP. */
 static int gda_ib_accept(struct gda_ib_qp *qp, const struct gda_fabric_request *request)
 {
 	struct gda_cm_reject reject;
@@ -221,8 +223,8 @@ static int gda_ib_accept(struct gda_ib_qp *qp, const struct gda_fabric_request *
 }
 
 /*
- * The sender of @e knows the nonce of the QP. Return: enum gda_cm_reason, or 0: @request is held,
- * or the id is the QP's.
+ * Decide on a request @e, whose sender knows the nonce of the QP. Return: enum gda_cm_reason, or 0:
+ * @request is held, or the id belongs to the QP.
  */
 static u8 gda_ib_admit(struct gda_ib_qp *qp, const struct gda_fabric_event *e,
 		       struct gda_fabric_request *request, bool *peer)
@@ -244,7 +246,7 @@ static u8 gda_ib_admit(struct gda_ib_qp *qp, const struct gda_fabric_event *e,
 		return 0;
 	}
 	request->until = get_jiffies_64() + gda_ib_pending_jiffies();
-	/* does nothing while it is queued for one that came before */
+	/* does nothing while the work item is queued for an earlier request */
 	queue_delayed_work(gda_ib_wq, &qp->reap, gda_ib_pending_jiffies());
 	e->id->context = request;
 	e->id->event_handler = gda_ib_held_handler;
@@ -272,7 +274,7 @@ bool gda_ib_request(struct gda_ib_qp *qp, const struct gda_fabric_event *e,
 	kref_get(&qp->ref);
 	spin_lock_irq(&qp->lock);
 	reason = gda_ib_admit(qp, e, request, &peer);
-	/* one that is held may be taken off the list as soon as the lock is free */
+	/* a held request may be taken off the list as soon as the lock is free */
 	held = request->held;
 	spin_unlock_irq(&qp->lock);
 	if (held)
@@ -287,8 +289,8 @@ bool gda_ib_request(struct gda_ib_qp *qp, const struct gda_fabric_event *e,
 }
 
 /*
- * qp_connect() is done with an id, which is the QP's from here on, or has found none: @id is NULL.
- * The QP may have failed meanwhile; gda_ib_hang_up_work() has left it alone until now.
+ * qp_connect() has finished with an id: it belongs to the QP from here on. @id is NULL if there is
+ * none. The QP may have failed meanwhile; gda_ib_hang_up_work() has left it alone until now.
  */
 static void gda_ib_set_id(struct gda_ib_qp *qp, struct rdma_cm_id *id)
 {
@@ -300,7 +302,10 @@ static void gda_ib_set_id(struct gda_ib_qp *qp, struct rdma_cm_id *id)
 	spin_unlock_irq(&qp->lock);
 }
 
-/* The peer has asked before it was named. The request is the QP's own now. */
+/*
+ * Accept a request of the peer that came before the peer was named. The request belongs to the QP
+ * now.
+ */
 static int gda_ib_accept_held(struct gda_ib_qp *qp, struct gda_fabric_request *request)
 {
 	struct rdma_cm_id *id = request->id;
@@ -363,7 +368,7 @@ static int gda_ib_name(struct gda_ib_qp *qp, const struct gda_cm_address *peer)
 		ret = gda_ib_ask(qp);
 	else
 		gda_ib_probe_start(qp);
-	/* the peer is named, for good; whatever is wrong with it fails the QP */
+	/* the peer is named, for good: any error from here on fails the QP */
 	if (ret)
 		gda_ib_fail(qp, gda_ib_lost);
 	else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Contexts: a protection domain of the RDMA device each, and the address at which the device
- * is reached in the net namespace of whoever bound it.
+ * Contexts: each has a protection domain of the RDMA device, and the address at which the device is
+ * reached in the net namespace of the process that bound the context.
  */
 #include <linux/inetdevice.h>
 #include <linux/nsproxy.h>
@@ -89,7 +89,7 @@ int gda_ib_bind(struct gda_executor_ctx *exec)
 		return -ENOMEM;
 	ctx->ib = ib;
 	ratelimit_state_init(&ctx->probes, HZ, GDA_IB_PROBES);
-	/* it does not write to the log */
+	/* the ratelimit does not write to the log */
 	ratelimit_set_flags(&ctx->probes, RATELIMIT_MSG_ON_RELEASE);
 	ret = -ENODEV;
 	if (!gda_ib_enter(ib))
@@ -132,7 +132,7 @@ void gda_ib_unbind(struct gda_executor_ctx *exec)
 	kfree(ctx);
 }
 
-/* On removal, when no call is under way. */
+/* Called by removal, when no call is under way. */
 void gda_ib_ctxs_free(struct gda_ib *ib)
 {
 	struct gda_ib_ctx *ctx, *next;

@@ -30,7 +30,7 @@ static inline __be64 gda_os_siphash(const void *data, size_t bytes, __be64 k0, _
 
 #include <gda/cm_proof.h>
 
-/* A number of verbs; and their structures. */
+/* The names of numbers of verbs, and of their structures. */
 #define GDA_OS_IB(name)		IB_##name
 #define gda_os_cq		ib_cq
 #define gda_os_qp		ib_qp
@@ -48,7 +48,7 @@ union gda_os_wr {
 	struct ib_atomic_wr atomic;
 };
 
-/* Of a union gda_os_wr; and the immediate of a request or of a completion. */
+/* Members of a union gda_os_wr, and the immediate of a request or of a completion. */
 #define gda_os_rdma(w)		(&(w)->rdma)
 #define gda_os_atomic(w)	(&(w)->atomic)
 #define gda_os_imm(w)		((w)->ex.imm_data)
@@ -70,7 +70,7 @@ static inline int gda_os_post_recv(struct ib_qp *qp, u64 wr_id)
 #define gda_os_init_qp_attr	rdma_init_qp_attr
 #define gda_os_accept		rdma_accept
 #define gda_os_establish(id)	rdma_accept(id, NULL)
-/* Called by the handler of the id. */
+/* The handler of the id calls these. */
 #define gda_os_connect		rdma_connect_locked
 #define gda_os_destroy_id	rdma_destroy_id
 

@@ -2,15 +2,14 @@
 /*
  * Between the files of gda_ib: one GDA device for each RDMA device, over ib_core and rdma_cm.
  *
- * Life. The structures here last as long as gda_core's objects do; what they have of ib_core
- * and rdma_cm goes with the RDMA device. Every operation that touches that is between
- * gda_ib_enter() and gda_ib_exit(). Removal unregisters the device, waits for those calls,
- * and frees all that is left; whoever frees an object later waits for the end of the removal
- * and finds nothing to free.
+ * Life. The structures here last as long as gda_core's objects do; their objects of ib_core and
+ * rdma_cm go with the RDMA device. Every operation that touches such an object is between
+ * gda_ib_enter() and gda_ib_exit(). Removal unregisters the device, waits for those calls, and
+ * frees all objects of ib_core and rdma_cm that are left; whoever frees a structure later waits for
+ * the end of the removal and finds nothing more to free.
  *
- * Locks, outermost first. A handler of rdma_cm takes no lock of gda_core but by the calls that
- * any context may make, so that rdma_destroy_id(), which waits for it, may be called under
- * ctx->lock.
+ * Locks, outermost first. A handler of rdma_cm takes locks of gda_core only by calls that any
+ * context may make, so that rdma_destroy_id(), which waits for it, may be called under ctx->lock.
  *
  *   ctx->lock          mutex     gda_core's: operations of one context, but mr_reg()
  *   handler_mutex      mutex     rdma_cm's, of an id: held by its handler
@@ -36,10 +35,10 @@
 
 #include "fabric.h"
 
-/* Work requests in flight, of one QP. */
+/* Work requests of one QP that may be in flight. */
 #define GDA_IB_WINDOW		128U
 
-/* A name that a device has or had: readers may still be looking at it. */
+/* A name that a device has or had: readers may still look at it. */
 struct gda_ib_name {
 	struct gda_ib_name *older;
 	char name[GDA_DEVICE_NAME_MAX];
@@ -48,11 +47,11 @@ struct gda_ib_name {
 /**
  * struct gda_ib - one RDMA device
  * @dev: as gda_core knows it
- * @ref: 1 of gda_core's, and 1 of the RDMA device
+ * @ref: 1 for gda_core, and 1 for the RDMA device
  * @names: of @dev, the newest first
  * @ibdev: until removal has ended
  * @node: in the list of devices, for connection requests
- * @calls: 1 of the device's own, and 1 for each call
+ * @calls: 1 for the device itself, and 1 for each call
  * @idle: @calls is 0
  * @gone: removal has ended: nothing of ib_core and rdma_cm is left
  * @lock: guards the next three and @numbers
@@ -78,11 +77,11 @@ struct gda_ib {
 };
 
 /**
- * struct gda_ib_listener - where the contexts of one net namespace are asked to connect
+ * struct gda_ib_listener - the port at which the contexts of one net namespace receive requests
  * @net: the namespace, held by @id
- * @id: listens
+ * @id: the id that listens
  * @port: of rdma_cm, of @id
- * @source: keeps @source_port, from which all contexts ask, for those that share it
+ * @source: an id that reserves @source_port, from which all contexts send requests
  * @source_port: of rdma_cm
  * @users: contexts
  * @node: in the list of listeners
@@ -103,9 +102,9 @@ struct gda_ib_listener {
  * @node: in @ib->ctxs
  * @pd: of all that the context has; NULL after removal
  * @listener: of the net namespace that bound the context
- * @ip: of the device there, as in struct gda_cm_address
+ * @ip: of the device in that namespace, as in struct gda_cm_address
  * @npending: requests that its QPs hold, beside the first of each
- * @probes: how many begin in a while
+ * @probes: limits how many probes begin in a second
  */
 struct gda_ib_ctx {
 	struct gda_ib *ib;
@@ -129,35 +128,36 @@ struct gda_ib_mr {
 	struct ib_mr *mr;
 };
 
-/* Probes of one context in a second. */
+/* Probes of one context that may begin in a second. */
 #define GDA_IB_PROBES		64
 
-/* Last words of a connection that has failed, see gda_ib_fail_slowly(). */
+/* How long a failed connection may still send messages, see gda_ib_fail_slowly(). */
 #define GDA_IB_LAST_WORDS_MS	100
 
 /**
  * struct gda_ib_qp - a queue pair
- * @ref: of gda_core's QP, and of each request that waits or is being looked at
+ * @ref: 1 for gda_core's QP, and 1 for each request that waits or is being looked at
  * @ib: its device
  * @ctx: its context
  * @exec: as gda_core knows it, until it is freed
  * @node: in @ib->qps
  * @fabric: its QP and CQ are NULL after removal
  * @charge: for what the RDMA driver allocates
- * @listener: its context's; only compared, for a request has to come by it
+ * @listener: the listener of its context; only compared with that by which a request comes
  * @lock: guards the next four, and of @fabric the addresses, the id and requests that are held
- * @closing: it takes no request and begins nothing any more
- * @hung_up: @hangup was queued, if only for later
+ * @closing: the QP takes no request and begins nothing any more
+ * @hung_up: @hangup was queued, maybe with a delay
  * @connecting: qp_connect() is about to set the id
  * @hangup: ends the connection after a failure
  * @connected: the id is a connection that rdma_cm ends by messages of both ends
- * @over: nothing comes of the id any more but its end
+ * @over: the id has no more events that count: it is only to be destroyed
  * @ended: @hangup has moved the QP to ERROR
  * @reap: ends the requests that were given up, or are too old
- * @probe_work: looks after a peer that has not asked yet; the next is its own, and @fabric's probe
+ * @probe_work: probes a peer that has not sent its request yet; the next member and @fabric's probe
+ *	belong to it
  * @probe_pause: before the next one, in seconds
  * @probe_outcome: enum gda_fabric_probe of the probe, by its handler
- * @drained: nothing comes of what was posted any more
+ * @drained: all that was posted has completed or never will
  */
 struct gda_ib_qp {
 	struct kref ref;
@@ -184,15 +184,18 @@ struct gda_ib_qp {
 	bool drained;
 };
 
-/* guard.c; the works of QPs, and of probes, which block behind rdma_cm for longer */
+/*
+ * defined in guard.c; they run the work items of QPs, and those of probes, which wait longer for
+ * rdma_cm
+ */
 extern struct workqueue_struct *gda_ib_wq;
 extern struct workqueue_struct *gda_ib_probe_wq;
 bool gda_ib_enter(struct gda_ib *ib);
 void gda_ib_exit(struct gda_ib *ib);
-/* Requests find the device between these. */
+/* Connection requests find the device between these two calls. */
 void gda_ib_show(struct gda_ib *ib);
 void gda_ib_hide(struct gda_ib *ib);
-/* The device of @ibdev, entered, or NULL. */
+/* Return: the device of @ibdev, entered; or NULL. */
 struct gda_ib *gda_ib_enter_device(const struct ib_device *ibdev);
 struct gda_ib_qp *gda_ib_qp_get(struct gda_ib *ib, u32 number);
 void gda_ib_qp_put(struct gda_ib_qp *qp);
@@ -201,7 +204,10 @@ static inline struct gda_ib *gda_ib_of(struct gda_device *dev)
 	return container_of(dev, struct gda_ib, dev);
 }
 
-/* Before an object is freed. Return: whether it still has anything of ib_core; then exit. */
+/*
+ * Called before an object is freed. Return: whether the object still has something of ib_core; if
+ * so, gda_ib_exit() follows.
+ */
 static inline bool gda_ib_enter_free(struct gda_ib *ib)
 {
 	if (gda_ib_enter(ib))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who uses an RDMA device: calls, which removal waits for, and requests of peers, which find the
- * device and the QP that they are for.
+ * Who uses an RDMA device: calls, for which removal waits, and requests of peers, which find the
+ * device and their target QP here.
  */
 #include <linux/slab.h>
 

@@ -2,14 +2,14 @@
 /*
  * How a queue pair fails, and its connection ends.
  *
- * An id that belongs to a QP is destroyed by gda_ib_connection_end(), or after a failure by
- * gda_ib_hang_up_work(), which do not run at the same time; and a handler of it always returns 0.
- * So whoever destroys it waits for the handler. qp_connect() sets qp->fabric.id when it is done
- * with the id itself.
+ * The id of a QP is destroyed by gda_ib_connection_end(), or after a failure by
+ * gda_ib_hang_up_work(); the two do not run at the same time. A handler of the id always returns 0,
+ * so it does not destroy the id, and whoever destroys it waits for the handler. qp_connect() sets
+ * qp->fabric.id when it does not use the id itself any more.
  */
 #include "gda_ib.h"
 
-/* Take the id away from the QP. The caller destroys it, and waits for its handler so. */
+/* Take the id away from the QP. The caller destroys it, and so waits for its handler. */
 struct rdma_cm_id *gda_ib_take_id(struct gda_ib_qp *qp)
 {
 	struct rdma_cm_id *id;
@@ -22,8 +22,8 @@ struct rdma_cm_id *gda_ib_take_id(struct gda_ib_qp *qp)
 }
 
 /*
- * Move the QP to ERROR, and post its last request. When it has come back, so has all that will:
- * of what was not signaled, and of what could not be posted, nothing comes.
+ * Move the QP to ERROR, and post its last request. When that has come back, so have all others that
+ * will: requests that were not signaled, or could not be posted, have no completion.
  */
 static int gda_ib_flush(struct gda_ib_qp *qp)
 {
@@ -55,9 +55,9 @@ static void gda_ib_end_work(struct gda_ib_qp *qp)
 }
 
 /*
- * It runs again when the messages that end a connection have gone their way, or when qp_connect(),
- * which moves the QP as well, is done with it: gda_ib_set_id() queues it then. The id goes as soon
- * as it is of no more use: it is memory of rdma_cm's.
+ * This runs again when the messages that end a connection have been sent, or when qp_connect(),
+ * which moves the QP as well, has finished with it: gda_ib_set_id() then queues it. The id is
+ * destroyed as soon as it is of no more use, because it is memory of rdma_cm's.
  */
 void gda_ib_hang_up_work(struct work_struct *work)
 {
@@ -72,13 +72,13 @@ void gda_ib_hang_up_work(struct work_struct *work)
 		return;
 	if (READ_ONCE(qp->connected) && !READ_ONCE(qp->over)) {
 		gda_ib_end_work(qp);
-		/* RDMA_CM_EVENT_DISCONNECTED comes of it; nobody else takes the id meanwhile */
+		/* leads to RDMA_CM_EVENT_DISCONNECTED; nobody else takes the id meanwhile */
 		id = READ_ONCE(qp->fabric.id);
 		if (id)
 			rdma_disconnect(id);
 		return;
 	}
-	/* first, so that no handler moves the QP on afterwards */
+	/* comes first, so that no handler moves the QP on afterwards */
 	id = gda_ib_take_id(qp);
 	if (id) {
 		rdma_disconnect(id);
@@ -87,7 +87,7 @@ void gda_ib_hang_up_work(struct work_struct *work)
 	gda_ib_end_work(qp);
 }
 
-/* Any context. @again: though it has been hung up. */
+/* Any context. @again: also if the QP was hung up before. */
 static void gda_ib_hang_up_in(struct gda_ib_qp *qp, unsigned int ms, bool again)
 {
 	unsigned long flags;
@@ -95,14 +95,14 @@ static void gda_ib_hang_up_in(struct gda_ib_qp *qp, unsigned int ms, bool again)
 	if (!again && READ_ONCE(qp->hung_up))
 		return;
 	spin_lock_irqsave(&qp->lock, flags);
-	/* when it is queued already this changes nothing */
+	/* changes nothing if the work item is queued already */
 	if (!qp->closing && (again || !qp->hung_up))
 		queue_delayed_work(gda_ib_wq, &qp->hangup, msecs_to_jiffies(ms));
 	qp->hung_up = true;
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
-/* The QP has failed, or is to: nothing of it goes on, and the peer is told. Any context. */
+/* The QP has failed, or is to fail: all its work ends, and the peer is told. Any context. */
 void gda_ib_hang_up(struct gda_ib_qp *qp)
 {
 	gda_ib_hang_up_in(qp, 0, false);
@@ -115,20 +115,23 @@ void gda_ib_fail(struct gda_ib_qp *qp, struct gda_status why)
 }
 
 /*
- * As gda_ib_fail(), when the fabric has failed the QP or the peer has ended the connection. One of
- * the ends has then refused a work request of the other, perhaps. rdma_rxe says so by a packet
- * that it may not have sent yet, or not looked at yet, and never does once its QP is in error: the
- * work request would fail for the end of the connection, and its cause be lost. So the end comes
- * later. A QP with nothing in flight fails now.
+ * As gda_ib_fail(), for a failure that the fabric reports, or when the peer has ended the
+ * connection. Perhaps one of the ends has then refused a work request of the other. rdma_rxe says
+ * so by a packet, which it may not have sent or read yet, and never will once its QP is in error:
+ * the work request would fail because of the end of the connection, and its true cause would be
+ * lost. So the connection ends later. A QP with nothing in flight fails at once.
  */
 void gda_ib_fail_slowly(struct gda_ib_qp *qp, struct gda_status why)
 {
-	/* first: the worker, once it sees the failure, would hang up at once */
+	/* comes first: once the worker sees the failure, it would hang up at once */
 	gda_ib_hang_up_in(qp, GDA_IB_LAST_WORDS_MS, false);
 	gda_executor_qp_fail(qp->exec, why);
 }
 
-/* Handler of the id of @qp: it was the last event that counts. In @ms the id may go. */
+/*
+ * Called by the handler of the id of @qp: this was the last event that counts. In @ms the id may be
+ * destroyed.
+ */
 void gda_ib_over(struct gda_ib_qp *qp, unsigned int ms, struct gda_status why)
 {
 	WRITE_ONCE(qp->over, true);

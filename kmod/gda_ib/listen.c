@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Listeners: one for each net namespace that has contexts, on a port of its own. Whatever is
- * asked there has to prove that it knows the nonce of a QP before anything is kept of it.
+ * Listeners: one for each net namespace that has contexts, on a port of its own. A request to it
+ * has to prove that its sender knows the nonce of a QP before anything of the request is kept.
  *
- * All QPs of the namespace that ask do so from one port more, which they share: a port means
- * nothing to who is asked, and the namespace has few for all its users.
+ * All QPs of the namespace send their requests from one more port, which they share: the port means
+ * nothing to a target, and the namespace has few ports for all its users.
  *
- * A listener is made under no lock. Of two that are made at the same time one goes again.
+ * A listener is made under no lock. If two are made at the same time, one of them is destroyed.
  */
 #include <linux/slab.h>
 #include <net/net_namespace.h>
@@ -17,8 +17,9 @@ static LIST_HEAD(gda_ib_listeners);
 static DEFINE_SPINLOCK(gda_ib_lock);
 
 /*
- * Packets of the connection would go to the address of which the tags speak: so nobody at another
- * address sends what he has heard. GIDs of RoCE are IP addresses.
+ * Return: whether packets of the connection would go to the address under the tags, so that a
+ * sender at another address cannot use a message that it has overheard. GIDs of RoCE are IP
+ * addresses.
  */
 static bool gda_ib_listener_from(const struct rdma_cm_id *id, const struct gda_cm_private *p)
 {
@@ -40,7 +41,7 @@ static bool gda_ib_listener_ask(const struct gda_ib_listener *listener,
 		return false;
 	qp = gda_ib_qp_get(ib, be32_to_cpu(e->private.number));
 	if (qp) {
-		/* a stranger learns nothing: not even that there is a QP */
+		/* a stranger learns nothing: not even whether there is such a QP */
 		if (qp->listener == listener && gda_ib_listener_from(e->id, &e->private) &&
 		    gda_cm_knows(&e->private, &qp->fabric.self, e->qpn))
 			taken = gda_ib_request(qp, e, reject);
@@ -71,7 +72,10 @@ static int gda_ib_listener_handler(struct rdma_cm_id *id, struct rdma_cm_event *
 	return -ECONNREFUSED;
 }
 
-/* An id that has a port of the namespace, which @shared says whether others may share. */
+/*
+ * Return: an id that has a port of the namespace. @shared says whether other ids may share the
+ * port.
+ */
 static struct rdma_cm_id *gda_ib_port_open(struct gda_ib_listener *listener, bool shared,
 					   __be16 *port)
 {
@@ -143,7 +147,7 @@ static void gda_ib_listener_destroy(struct gda_ib_listener *listener)
 	kfree(listener);
 }
 
-/* The listener of @net with one more user, if there is one. */
+/* Return: the listener of @net, with one more user; or NULL. */
 static struct gda_ib_listener *gda_ib_listener_find_locked(const struct net *net)
 {
 	struct gda_ib_listener *listener;

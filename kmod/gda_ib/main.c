@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Owns the devices: one GDA device "ib:<name>" for each RDMA device whose driver can be used
- * from the kernel the way this module does.
+ * This file owns the devices: one GDA device "ib:<name>" for each RDMA device whose driver this
+ * module can use from the kernel.
  *
- * Only rdma_rxe and mlx5 are offered: called by the kernel, other drivers register memory of
+ * Only rdma_rxe and mlx5 are offered: when the kernel calls them, other drivers register memory of
  * the caller in ways of their own, or fail.
  */
 #include <linux/module.h>
@@ -11,7 +11,10 @@
 
 #include "gda_ib.h"
 
-/* The name of the RDMA device as that of @ib, or NULL. One that it has had is not made again. */
+/*
+ * Return: the name of the RDMA device as that of @ib, or NULL. A name that @ib has had is not
+ * allocated again.
+ */
 static const char *gda_ib_name_get(struct gda_ib *ib)
 {
 	char name[GDA_DEVICE_NAME_MAX];
@@ -87,7 +90,7 @@ static u64 gda_ib_features(const struct ib_device *ibdev)
 	u64 features = GDA_FEATURE_DIALECT_MLX5 | GDA_FEATURE_DOORBELL_FAULT |
 		       GDA_FEATURE_EXPORT | gda_fabric_features(ibdev->attrs.atomic_cap);
 
-	/* rdma_rxe says so of atomics that it makes of a load and a store */
+	/* rdma_rxe reports this also for atomics that consist of a load and a store */
 	if (ibdev->ops.driver_id == RDMA_DRIVER_RXE)
 		features &= ~GDA_FEATURE_ATOMIC_CPU;
 	return features;
@@ -178,8 +181,8 @@ static int gda_ib_add(struct ib_device *ibdev)
 }
 
 /*
- * Otherwise the next RDMA device of the old name would find it taken. ib_core calls it for one
- * device at a time. Without memory for it the device keeps the name that it had.
+ * Without this the next RDMA device that gets the old name would find it taken. ib_core calls this
+ * for one device at a time. Without memory for the new name the device keeps the old one.
  */
 static void gda_ib_rename(struct ib_device *ibdev, void *client_data)
 {
@@ -190,7 +193,7 @@ static void gda_ib_rename(struct ib_device *ibdev, void *client_data)
 		gda_device_rename(&ib->dev, name);
 }
 
-/* Waits for calls that are under way, as any client has to, and for no context's owner else. */
+/* Waits for calls that are under way, as every client has to, but for no context's owner. */
 static void gda_ib_remove(struct ib_device *ibdev, void *client_data)
 {
 	struct gda_ib *ib = client_data;

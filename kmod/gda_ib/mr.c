@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory regions: registered by ib_core for the process that asks, which pins and charges as
- * for any program of verbs. The key that users see is the remote key; keys of one device
- * differ in some of their 32 bits.
+ * Memory regions: registered by ib_core for the calling process; ib_core pins and charges as for
+ * any program of verbs. The key that users see is the remote key; keys of one device differ in some
+ * of their 32 bits.
  */
 #include <linux/slab.h>
 
@@ -13,7 +13,7 @@ static int gda_ib_mr_open(struct gda_ib_mr *mr, struct ib_pd *pd,
 {
 	struct ib_mr *ibmr;
 
-	/* an MR of verbs begins at the same place of a page at both of its addresses */
+	/* an MR of verbs has the same offset in a page at both of its addresses */
 	if (offset_in_page(attr->addr ^ attr->iova))
 		return -EINVAL;
 	ibmr = ib_reg_user_mr(pd, attr->addr, attr->length, attr->iova,
@@ -42,7 +42,10 @@ int gda_ib_mr_reg(struct gda_executor_mr *exec, const struct gda_executor_mr_att
 		spin_lock(&ib->lock);
 		list_add(&mr->node, &ib->mrs);
 		spin_unlock(&ib->lock);
-		/* rdma_rxe of 6.1 gives an MR without remote rights no rkey: both are one number */
+		/*
+		 * rdma_rxe of 6.1 sets no rkey in an MR without remote rights: its lkey is the same
+		 * number
+		 */
 		exec->key = mr->mr->rkey ?: mr->mr->lkey;
 		exec->priv = mr;
 	}
@@ -76,7 +79,7 @@ void gda_ib_mr_dereg(struct gda_executor_mr *exec)
 	kfree(mr);
 }
 
-/* On removal, when no call is under way. */
+/* Called by removal, when no call is under way. */
 void gda_ib_mrs_free(struct gda_ib *ib)
 {
 	struct gda_ib_mr *mr, *next;

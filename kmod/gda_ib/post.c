@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the worker does for a queue: engine/fabric/post.c is most of it. Nothing here sleeps or
- * waits.
+ * What the worker does for a queue, mostly by engine/fabric/post.c. Nothing here sleeps or waits.
  */
 #include "gda_ib.h"
 
@@ -34,15 +33,16 @@ u32 gda_ib_visit(struct gda_executor_qp *exec, u32 wqes, u32 bytes)
 	n += gda_fabric_deliver(&qp->fabric, f);
 	n += gda_fabric_post(&qp->fabric, f, wqes, bytes);
 	n += gda_flight_retire(f, wqes);
-	/* the peer is to know, and what is in flight is to end */
+	/* the peer has to be told, and what is in flight has to end */
 	if (unlikely(qp->fabric.broken || gda_flight_stopped(f)))
 		gda_ib_hang_up(qp);
 	return n;
 }
 
 /*
- * An immediate without room waits for the owner of the CQ, who tells nobody. And a queue that
- * is to fail is hung up by a visit.
+ * Return: whether the worker may sleep. It may not while an immediate waits for room in a CQ,
+ * because the owner of the CQ tells nobody when there is room; nor while a queue is to fail,
+ * because a visit hangs it up.
  */
 bool gda_ib_arm(struct gda_executor_qp *exec)
 {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Probes: a QP that waits to be asked asks whether its peer is still there (gda/cm.h), after 1 s,
- * and then after pauses of 2, 4, 8, 8, ... s, and up to a quarter of each more. After one without
- * an answer that proves by whom it is the next comes after 1 s, and the third in a row ends the
- * wait.
+ * Probes: a QP that waits for a request asks whether its peer is still there (gda/cm.h): after 1 s,
+ * and then after pauses of 2, 4, 8, 8, ... s, each longer by up to a quarter. If no answer comes
+ * that proves its sender, the next probe follows after 1 s, and the third such probe in a row ends
+ * the wait.
  *
- * One work item of the QP does all: after a pause it begins a probe; and when the probe's handler
- * has noted the outcome and queued the work again, it ends the probe and begins the next pause.
- * qp->fabric.probe is the work's, and that of gda_ib_probe_end() after the work was canceled.
+ * One work item of the QP does everything: after a pause it begins a probe; when the probe's
+ * handler has noted the outcome and queued the work again, it ends the probe and begins the next
+ * pause. qp->fabric.probe belongs to the work item, and to gda_ib_probe_end() once the work was
+ * canceled.
  */
 #include "gda_ib.h"
 
-/* Is it to be asked, and was not? */
+/* Return: whether the QP waits for a request of its peer that has not come yet. */
 static bool gda_ib_waits(struct gda_ib_qp *qp)
 {
 	bool waits;
@@ -22,13 +23,16 @@ static bool gda_ib_waits(struct gda_ib_qp *qp)
 	return waits;
 }
 
-/* Up to a quarter more, so that QPs which were connected at once do not go on asking at once. */
+/*
+ * The delay is longer by up to a quarter, so that QPs that were connected at the same time do not
+ * go on probing at the same time.
+ */
 static unsigned long gda_ib_probe_delay(unsigned int seconds)
 {
 	return seconds * HZ + reciprocal_scale(get_random_u32(), seconds * HZ / 4);
 }
 
-/* Queue the work, unless the QP goes. */
+/* Queue the work, unless the QP is closing. */
 static void gda_ib_probe_queue(struct gda_ib_qp *qp, unsigned int seconds)
 {
 	unsigned long flags;
@@ -54,7 +58,7 @@ static int gda_ib_probe_handler(struct rdma_cm_id *id, struct rdma_cm_event *eve
 	return 0;
 }
 
-/* With qp->fabric.probe NULL. On failure there is no probe either. */
+/* Called with qp->fabric.probe NULL. On failure there is no probe either. */
 static int gda_ib_probe_begin(struct gda_ib_qp *qp)
 {
 	struct rdma_cm_id *id;
@@ -78,19 +82,22 @@ static void gda_ib_probe_work(struct work_struct *work)
 	if (qp->fabric.probe) {
 		gone = gda_fabric_probe_over(&qp->fabric, READ_ONCE(qp->probe_outcome));
 	} else if (__ratelimit(&qp->ctx->probes)) {
-		/* if not, other QPs of the context have begun all of this second's: later */
+		/*
+		 * if not, other QPs of the context have used up this second's probes: try again
+		 * later
+		 */
 		if (!gda_ib_probe_begin(qp))
 			return;
 		gone = gda_fabric_probe_over(&qp->fabric, GDA_FABRIC_PROBE_MISSED);
 	}
-	/* the peer may have asked meanwhile */
+	/* the peer may have sent its request meanwhile */
 	if (!gda_ib_waits(qp))
 		return;
 	if (gone) {
 		gda_ib_fail(qp, gda_status(GDA_CLASS_RETRY, GDA_CAUSE_PEER));
 		return;
 	}
-	/* a miss is looked into at once */
+	/* after a miss the next probe follows at once */
 	if (qp->fabric.probe_missed)
 		qp->probe_pause = GDA_FABRIC_PROBE_FIRST;
 	else
@@ -104,13 +111,13 @@ void gda_ib_probe_init(struct gda_ib_qp *qp)
 	qp->probe_pause = GDA_FABRIC_PROBE_FIRST;
 }
 
-/* The QP has named its peer, and waits to be asked. */
+/* Called when the QP has named its peer, and waits for its request. */
 void gda_ib_probe_start(struct gda_ib_qp *qp)
 {
 	gda_ib_probe_queue(qp, GDA_FABRIC_PROBE_FIRST);
 }
 
-/* With qp->closing set, so that nothing queues the work any more. */
+/* Called with qp->closing set, so that nothing queues the work any more. */
 void gda_ib_probe_end(struct gda_ib_qp *qp)
 {
 	cancel_delayed_work_sync(&qp->probe_work);

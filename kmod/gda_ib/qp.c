@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs: a reliable connection and a CQ of its own each, large enough for all that can
- * be in flight, so that it never overflows.
+ * Queue pairs: each is a reliable connection and a CQ of its own, which is large enough for all
+ * that can be in flight, so it never overflows.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -10,11 +10,11 @@
 
 #include "gda_ib.h"
 
-/* Of a work request with GDA_FABRIC_MAX_INLINE bytes, and of a receive. */
+/* Bytes of a work request with GDA_FABRIC_MAX_INLINE bytes of payload, and of a receive. */
 #define GDA_IB_SEND_BYTES	512U
 #define GDA_IB_RECEIVE_BYTES	128U
 
-/* Any context: something has come, and the worker may be asleep. */
+/* Any context: a completion has come, and the worker may be asleep. */
 static void gda_ib_qp_comes(struct ib_cq *cq, void *context)
 {
 	struct gda_ib_qp *qp = context;
@@ -33,7 +33,7 @@ static void gda_ib_qp_event(struct ib_event *event, void *context)
 {
 	struct gda_ib_qp *qp = context;
 
-	/* the others are of no consequence here */
+	/* the other events have no consequence here */
 	if (event->event == IB_EVENT_QP_FATAL || event->event == IB_EVENT_QP_REQ_ERR ||
 	    event->event == IB_EVENT_QP_ACCESS_ERR)
 		gda_ib_fail_slowly(qp, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_FABRIC));
@@ -49,7 +49,7 @@ static int gda_ib_qp_open(struct gda_ib_qp *qp, u32 window)
 		.qp_type = IB_QPT_RC,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.cap = {
-			/* and the last one of all, see gda_ib_flush() */
+			/* and the last request of all, see gda_ib_flush() */
 			.max_send_wr = window + 1,
 			.max_recv_wr = qp->fabric.nrecv,
 			.max_send_sge = qp->ib->dev.limits.max_sge,
@@ -91,7 +91,9 @@ static u32 gda_ib_window(const struct gda_ib *ib, u32 sq_depth)
 	return min(sq_depth, rounddown_pow_of_two(most));
 }
 
-/* With a call under way. The number is found from here on, and the nonce not yet known. */
+/*
+ * Called in a call (gda_ib_enter()). From here on the number is found; the nonce is not known yet.
+ */
 static int gda_ib_qp_insert(struct gda_ib_qp *qp, struct gda_executor_qp *exec)
 {
 	struct gda_ib *ib = qp->ib;
@@ -109,7 +111,7 @@ static int gda_ib_qp_insert(struct gda_ib_qp *qp, struct gda_executor_qp *exec)
 	return ret;
 }
 
-/* An RDMA driver charges nobody for QPs of the kernel: charge about what rdma_rxe allocates. */
+/* An RDMA driver charges nobody for QPs of the kernel, so charge about what rdma_rxe allocates. */
 static int gda_ib_qp_charge(struct gda_ib_qp *qp, u32 window)
 {
 	u32 nrecv = qp->fabric.nrecv;
@@ -161,7 +163,7 @@ void gda_ib_qp_free(struct gda_executor_qp *exec)
 	struct gda_ib_qp *qp = exec->priv;
 
 	if (gda_ib_enter_free(qp->ib)) {
-		/* nothing to do where qp_disconnect() was called */
+		/* does nothing if qp_disconnect() was called */
 		gda_ib_connection_end(qp);
 		gda_ib_qp_close(qp);
 		gda_ib_exit(qp->ib);
@@ -169,7 +171,7 @@ void gda_ib_qp_free(struct gda_executor_qp *exec)
 	gda_ib_qp_put(qp);
 }
 
-/* On removal, when no call is under way. */
+/* Called by removal, when no call is under way. */
 void gda_ib_qps_free(struct gda_ib *ib)
 {
 	struct gda_ib_qp *qp, *next;
