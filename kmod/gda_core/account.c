@@ -5,23 +5,23 @@
  * because the driver charges that to nobody, the memory cgroup does not see it, and RLIMIT_MEMLOCK
  * may be unlimited. All other memory is limited by the memory cgroup and RLIMIT_MEMLOCK.
  *
- * A context counts for the user that binds it. In a user namespace it counts for all of that
- * namespace too (of namespaces within each other: the outermost), whoever owns it, so that a
- * container has a limit and the same id in two of them is two users. And it counts for the owner of
- * the namespace, so that subordinate ids raise no limit; root does not count as an owner, because
- * its namespaces are containers, which should not share a limit. A caller with CAP_SYS_RESOURCE may
- * exceed the limits. An account exists while it has contexts.
+ * A context counts for the user that binds it. In a user namespace it also counts for the namespace
+ * as a whole (the outermost one, if namespaces are nested), so that a container has a limit, and
+ * one id in two containers is two users. And it counts for the owner of the namespace, so that
+ * subordinate ids raise no limit; root does not count as an owner, because its namespaces are
+ * containers, which should not share a limit. A caller with CAP_SYS_RESOURCE may exceed the limits.
+ * An account exists while it has contexts.
  *
  * A kernel thread is not one of the user's processes, which RLIMIT_NPROC limits. So a context is
- * refused where another process would be if the workers of a user were processes, and likewise
- * those of an owner, whose limit was noted by its namespace. A user who may fork beyond the limit
- * may bind beyond it. See thread.c for pids.max.
+ * refused if another process would be refused, were the user's workers processes. The same holds
+ * for the owner of a namespace, with the limit that the namespace has noted. A user who may fork
+ * beyond the limit may bind beyond it. See thread.c for pids.max.
  *
- * The rdma controller of cgroups is not asked: up to 6.12 at least, a group that is removed
- * while it has a limit for an idle device is not taken off that device's list, and
+ * The rdma controller of cgroups is not used: up to 6.12 at least, a group that is removed while it
+ * has a limit for an idle device is not taken off that device's list, and
  * rdmacg_unregister_device() follows it into freed memory.
  *
- * gda_users_lock is for contexts; objects are counted by atomics.
+ * gda_users_lock guards the counts of contexts; objects are counted by atomics.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -139,7 +139,7 @@ static void gda_user_free(struct gda_user *user)
 	kfree(user);
 }
 
-/* @beyond: the error of a limit that the caller may exceed; -ENOSPC allows both */
+/* @beyond: the error of a limit that the caller may exceed; with -ENOSPC it may exceed both */
 static int gda_user_check(const struct gda_user *user, const struct gda_charge *c, int beyond)
 {
 	lockdep_assert_held(&gda_users_lock);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CQs of clients, which user space arms by a store to their record and a doorbell, and no call.
+ * CQs of clients, which user space arms by stores to the CQ's record and to a doorbell, without a
+ * call.
  *
- * The word is read with each completion, in each pass of the worker, and by the fault that a
- * doorbell causes (in a context with many CQs the fault wakes the worker, which reads it). So a
- * word that was stored after the last completion is seen, too. Only a word that has changed arms
- * the CQ, once. cq->lock guards everything here; the CQs of a context are found by a mark in
- * ctx->cqs.
+ * The word of the record that arms is read with each completion, in each pass of the worker, and by
+ * the fault that a doorbell causes (in a context with many CQs the fault wakes the worker, which
+ * reads it). So a word that was stored after the last completion is seen, too. Only a word that has
+ * changed arms the CQ, once. cq->lock guards everything here; the CQs of a context are found by a
+ * mark in ctx->cqs.
  */
 #include "gda_private.h"
 

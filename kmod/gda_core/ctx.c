@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Contexts: an open file, the protection domain of everything made through it.
+ * A context: an open file, and the protection domain of everything made through it.
  *
  * A context is unbound until GDA_IOC_BIND and dead after GDA_DESTROY_CONTEXT; only in between does
  * it have objects. If its device is taken away the context is dead as well, but its objects stay
@@ -216,7 +216,7 @@ void gda_ctx_unlock(struct gda_ctx *ctx)
 	mutex_unlock(&ctx->lock);
 }
 
-/* Destroy every object and revoke every mapping; nothing can be made after it. */
+/* Destroy every object and revoke every mapping; afterwards nothing can be created. */
 void gda_ctx_shutdown(struct gda_ctx *ctx)
 {
 	lockdep_assert_held(&ctx->lock);

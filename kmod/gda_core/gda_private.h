@@ -165,8 +165,8 @@ struct gda_cell {
 };
 
 /*
- * The thread that executes a context's queues. It alone writes @due and what follows, of which
- * netlink/netlink.c reads all but @due.
+ * The thread that executes a context's queues. Only it writes the members from @due on (faults
+ * write @due, too); netlink/netlink.c reads all of these but @due.
  */
 struct gda_worker {
 	struct task_struct *task;	/* with a reference; NULL before bind */

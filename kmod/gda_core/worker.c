@@ -64,7 +64,7 @@ static void gda_worker_snapshot(unsigned long *to, const unsigned long *from, un
 		to[i] = READ_ONCE(from[i]);
 }
 
-/* Was gda_worker_stop() called? Then nothing is visited. Not for an unstarted worker. */
+/* Was gda_worker_stop() called? Then nothing is visited (unstarted: see gda_worker_wait()). */
 static bool gda_worker_stopping(const struct gda_ctx *ctx)
 {
 	return READ_ONCE(ctx->worker.stopped);
@@ -268,7 +268,8 @@ static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page,
 /*
  * Should a page that was silent for @silent ns be polled no more? A page that waits for the wire is
  * polled only while no other task wants the processor, and not for long: a completion wakes the
- * worker, and its sender may need this processor. Nor is a page for long whose stores fault.
+ * worker, and its sender may need this processor. A page whose stores fault is not polled for long
+ * either.
  */
 static bool gda_worker_expired(const struct gda_ctx *ctx, const struct gda_db_page *db_page,
 			       s64 silent)

@@ -139,7 +139,7 @@ struct gda_ib_mr {
  * @ref: 1 for gda_core's QP, and 1 for each request that waits or is being looked at
  * @ib: its device
  * @ctx: its context
- * @exec: as gda_core knows it, until it is freed
+ * @exec: the QP as gda_core knows it, until gda_core frees it
  * @node: in @ib->qps
  * @fabric: its QP and CQ are NULL after removal
  * @charge: for what the RDMA driver allocates

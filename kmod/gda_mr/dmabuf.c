@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The kind "dma-buf": memory of another driver. At registration the buffer is attached, held where
- * it is, mapped for the CPU and made accessible, once; executors see only the mapping, and no
- * device accesses the buffer by this attachment.
+ * it is, mapped for the CPU and made accessible, once; executors use only the mapping, and no
+ * device accesses the buffer through this attachment.
  *
  * Memory of a dynamic exporter is attached dynamically and pinned. Memory of other exporters does
- * not move while it is attached; some of them (DRM's) pin it upon attachment, so a mapping for the
- * CPU alone would not do. Such memory is attached statically: for a dynamic importer the kernel
- * would map the pages for DMA, once per registration, which no executor needs, and DMA_API_DEBUG
- * takes two such mappings of one buffer for a bug.
+ * not move while it is attached. It has to be attached and not only mapped, because some exporters
+ * (those of DRM) pin it when it is attached. It is attached statically: for a dynamic importer the
+ * kernel would map the pages for DMA, once per registration, which no executor needs, and
+ * DMA_API_DEBUG takes two such mappings of one buffer for a bug.
  *
  * The exporter may take the memory away whenever it wants, by invalidate_mappings. That is a
  * revocation, for good: executors are stopped first, then mapping and pin are given up, all before

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kind "peer": memory that only its own driver can hand out, a client of the contract
- * gda/peer_memory.h. This file owns the list of clients and what is held for each
- * registration.
+ * The kind "peer": memory that only its own driver can hand out. Such a driver is a client, see
+ * gda/peer_memory.h. This file owns the list of clients, and the state of each registration.
  *
  * Clients are asked one after the other. That may sleep, so the list is read under SRCU:
- * unregistration waits for callers that are inside a client. gda_peer_lock is for changes of
- * the list and never held while a client is called. A memory holds its client's module from before
- * get() until after put(), and its backing, which invalidation revokes, lives longer.
+ * unregistration waits for callers that are inside a client. gda_peer_lock guards changes of the
+ * list and is never held while a client is called. A registration holds its client's module from
+ * before get() until after put(). Its backing, which invalidation revokes, lives longer.
  *
  * The CPU's address belongs to the client, which gives it up when the memory is invalidated or put.
  * So invalidation has nothing to undo here, and can run beside a registration, a deregistration or

@@ -2,8 +2,8 @@
 /*
  * Clients: modules that give processes queues of gda_core by an interface of their own, as
  * kmod/gda_rdma does by verbs. A client has a device of its own, with gda_executor_ops.client set,
- * and opens a context there for a process. Objects of the context are charged to that process, and
- * are executed by engine and worker and shown by netlink as those of /dev/gda are.
+ * and opens a context there for a process. Objects of the context are charged to that process.
+ * Engine and worker serve them, and netlink shows them, like those of /dev/gda.
  *
  * Such a context differs in three ways. Queues, CQs and records lie in memory of the process, which
  * is pinned. One page of doorbells serves all QPs of the context; it says only that something was
@@ -45,7 +45,7 @@ void gda_client_close(struct gda_ctx *ctx);
  * gda_client_count - count something of a client's own as an object
  * @ctx: the context; the object counts towards the limit of the user who opened it
  *
- * Return: 0; -ENOSPC or another error of a creation: it must not be created.
+ * Return: 0; -ENOSPC or another error of a creation, and then the client must not create it.
  */
 int gda_client_count(struct gda_ctx *ctx);
 
@@ -100,10 +100,11 @@ typedef void gda_client_event_fn(void *priv, enum gda_client_event event);
  * @dialect: GDA_DIALECT_*
  * @depth: entries, a power of two
  * @wide: an entry is the second half of a slot that is twice as long
- * @collapsed: all completions are written to the first entry, and it serves the sends of one QP
- * @overrun: the consumer index is not looked at
+ * @collapsed: all completions are written to the first entry, and the CQ serves only the send queue
+ *	of one QP
+ * @overrun: the CQ never overflows: its consumer index is not looked at
  * @entries: address of them in the calling process
- * @record: address of its record: 4 bytes of consumer index, and 4 that arm it
+ * @record: address of its record: 4 bytes of consumer index, and 4 that arm the CQ
  * @entries_umem: handle of a umem in which @entries is an offset; 0: none
  * @record_umem: likewise for @record
  * @handler: optional; called once for each time that the record arms the CQ, when there is an entry
@@ -165,10 +166,10 @@ struct gda_client_srq_attr {
  * @rq: address of the entries in the calling process
  * @record: address of its record: 4 bytes of receive index, and 4 of send index
  * @sq_umem: handle of a umem in which @sq is an offset; 0: none
- * @rq_umem: likewise of @rq; not of a dma-buf
- * @record_umem: likewise of @record
+ * @rq_umem: likewise for @rq; the umem is not a dma-buf
+ * @record_umem: likewise for @record
  * @user_index: 24 bits, for completions
- * @port: of datagrams: where they come from; stays as long as the device
+ * @port: for a QP of datagrams: the port that they come from; stays as long as the device
  * @event: optional; called when something happens to the QP
  * @priv: its argument
  */
@@ -211,14 +212,14 @@ struct gda_client_mr_attr {
 };
 
 #define GDA_CLIENT_UMEM_MAX	(256U << 20)
-/* ... in a dma-buf: a revocation goes through all of it, and all its parts, without a pause */
+/* ... in a dma-buf, because a revocation goes through all parts of it in one go */
 #define GDA_CLIENT_UMEM_DMABUF_MAX	(8U << 20)
 #define GDA_CLIENT_UMEM_DMABUF_PARTS	64
 
 /**
  * struct gda_client_umem_attr - memory to be registered, in which queues will lie
  * @addr: start in the calling process, or offset in the dma-buf
- * @length: bytes, 1 to %GDA_CLIENT_UMEM_MAX, of a dma-buf %GDA_CLIENT_UMEM_DMABUF_MAX
+ * @length: bytes, 1 to %GDA_CLIENT_UMEM_MAX; in a dma-buf, at most %GDA_CLIENT_UMEM_DMABUF_MAX
  * @dmabuf: the memory is that of @fd, whose exporter may take it away: then the queues in it fail
  * @fd: a dma-buf
  */
@@ -234,7 +235,7 @@ struct gda_client_umem_attr {
  * @ctx: the context
  * @attr: which memory
  *
- * It is pinned and charged, once for all queues that will lie in it.
+ * The memory is pinned and charged once for all queues that will lie in it.
  *
  * Return: its handle, above 0; or an error of GDA_IOC_QP_CREATE.
  */
@@ -282,9 +283,9 @@ int gda_client_srq_find(struct gda_ctx *ctx, u32 number);
 /**
  * gda_client_name - let an object be found by its number
  * @ctx: its context
- * @handle: of a CQ, a shared receive queue, or a umem, which is found by its handle
+ * @handle: of a CQ, a shared receive queue or a umem (the number of a umem is its handle)
  *
- * Its creation must not fail any more: an object that was found, and is needed, cannot be
+ * Called when the creation cannot fail any more: once another object uses this one, it cannot be
  * destroyed.
  */
 void gda_client_name(struct gda_ctx *ctx, u32 handle);
@@ -339,7 +340,7 @@ u32 gda_client_srq_limit(struct gda_ctx *ctx, u32 handle);
  * @attr: what it is to be
  * @exec: out: the QP as its executor knows it, with its number; valid until it is destroyed
  *
- * It is made ready by gda_executor_qp_ready().
+ * The client calls gda_executor_qp_ready() when work may be carried out.
  *
  * Return: its handle, above 0; -EOPNOTSUPP the dialect has no such queues; -ENOENT there is no such
  * SRQ or umem; or an error of GDA_IOC_QP_CREATE.
@@ -352,23 +353,23 @@ int gda_client_qp_create(struct gda_ctx *ctx, const struct gda_client_qp_attr *a
  * @ctx: the context
  * @handle: of the QP
  *
- * A peer that has begun to receive from it fails. Waits for one visit.
+ * A peer that has begun to receive from this QP fails. Waits for one visit.
  */
 void gda_client_qp_stop(struct gda_ctx *ctx, u32 handle);
 
 /**
- * gda_client_qp_reset - begin again with a QP
+ * gda_client_qp_reset - make a stopped QP like a new one
  * @ctx: the context
  * @handle: of the QP, which was stopped; no QP responds to it any more, and it responds to none
  *
- * Its queue is as a new one: what was posted is forgotten. Waits for one visit.
+ * What was posted is forgotten. Waits for one visit.
  */
 void gda_client_qp_reset(struct gda_ctx *ctx, u32 handle);
 
 /**
  * gda_client_mr_reg - register memory of the calling process
  * @ctx: the context
- * @attr: what
+ * @attr: which memory
  * @key: out: its key
  *
  * Return: its handle, above 0; or an error of GDA_IOC_MR_REG_USER.
@@ -378,7 +379,7 @@ int gda_client_mr_reg(struct gda_ctx *ctx, const struct gda_client_mr_attr *attr
 /**
  * gda_client_destroy - destroy an object
  * @ctx: its context
- * @handle: the object; no other needs it
+ * @handle: the object, which no other object uses
  *
  * When it returns, nothing of its memory is used and its handler does not run. Any process may
  * call it; it waits for one visit.
@@ -386,13 +387,14 @@ int gda_client_mr_reg(struct gda_ctx *ctx, const struct gda_client_mr_attr *attr
 void gda_client_destroy(struct gda_ctx *ctx, u32 handle);
 
 /**
- * gda_client_try_destroy - destroy an object that others may need
+ * gda_client_try_destroy - destroy an object that others may use
  * @ctx: its context
  * @handle: the object
  *
- * As gda_client_destroy(), where programs name CQs and SRQs by number.
+ * As gda_client_destroy(), for an object to which programs may refer by its number
+ * (gda_client_name()).
  *
- * Return: 0; -EBUSY a QP needs it.
+ * Return: 0; -EBUSY another object uses it.
  */
 int gda_client_try_destroy(struct gda_ctx *ctx, u32 handle);
 

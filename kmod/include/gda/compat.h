@@ -80,7 +80,7 @@ static inline bool gda_task_dumpable(struct task_struct *task, bool before)
 	if (task->mm)
 		before = get_dumpable(task->mm) == SUID_DUMP_USER;
 	else if (get_nr_threads(task) > 1)
-		before = false;		/* the first thread has ended, others have the mm */
+		before = false;		/* the first thread has ended, others have its mm */
 	task_unlock(task);
 	return before;
 }
@@ -150,8 +150,8 @@ static inline void gda_eventfd_signal(struct eventfd_ctx *event)
 #endif
 
 /*
- * Create a thread in the calling process, to which all limits apply. Kernels have this since 6.4,
- * but only since 6.12 in a form that fits and reports errors. NULL: this kernel has none.
+ * Create a thread in the calling process, to which all limits apply. Kernels offer such threads
+ * since 6.4, but only since 6.12 with errors reported. Return: NULL if this kernel does not.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0) && IS_ENABLED(CONFIG_VHOST_TASK)
 #include <linux/sched/vhost_task.h>
@@ -161,7 +161,7 @@ static inline struct vhost_task *gda_vhost_task_create(bool (*fn)(void *), void 
 {
 	struct vhost_task *task = vhost_task_create(fn, killed, arg, name);
 
-	/* returned as by the first kernels that have it */
+	/* the first kernels that have it return NULL for any error */
 	return task ?: ERR_PTR(-EAGAIN);
 }
 #else

@@ -46,11 +46,11 @@ struct gda_executor_ctx {
  * @ctx: its context
  * @priv: the executor's own; if gda_executor_ops.qp_size is set, it points to that many bytes,
  *	which are zero at first
- * @number: 24 bits, of this QP alone on its device
+ * @number: 24 bits, which no other QP of the device has
  * @sq_depth: slots of the send queue
  * @recv_depth: entries of its CQ for immediates; 0: it has none
- * @window: set by qp_create(): how many work requests can be in flight, a power of two;
- *	0: none, each is done when visit() returns or is carried on by the next one
+ * @window: set by qp_create(): how many work requests can be in flight, a power of two; 0: none, so
+ *	that each is done when visit() returns, or the next visit() goes on with it
  * @flight: with a window, the work in flight (gda/flight.h); visit() and no other operation
  *	uses it
  */
@@ -99,14 +99,14 @@ struct gda_executor_mr_attr {
  *	this operation the structure must last as long as the module
  * @bind: optional; a context is about to be bound. Returns 0 or a negative errno, which
  *	GDA_IOC_BIND returns
- * @unbind: optional; undo bind(). Nothing of the context is left
+ * @unbind: optional; undo bind(). The context has no objects any more
  * @client: contexts are opened by the module (gda/client.h), and not by %GDA_IOC_BIND. Numbers and
  *	keys are random. qp_address() and qp_connect() are not called
  * @engine: the engine of gda_core carries out queues that have no window, in each context's worker.
  *	gda_core chooses the keys of such a device and finds MRs by them, so the executor has
  *	none of the operations for MRs; it needs visit() only for queues with a window
- * @qp_size: bytes of the executor's own that are allocated, charged and freed with each QP: its
- *	@priv. 0: the executor sets @priv as it likes
+ * @qp_size: bytes that are allocated, charged and freed with each QP for the executor, and to which
+ *	its @priv points. 0: the executor sets @priv as it likes
  * @qp_create: optional; make the executor's part of a QP, which has its number. 0 or a
  *	negative errno
  * @qp_free: optional; undo qp_create(). visit() does not run and is not called any more
@@ -125,10 +125,10 @@ struct gda_executor_mr_attr {
  * @mr_map: give the MR a key, by which work may use it from now on. 0 or a negative errno
  * @mr_unmap: the key is dead: when it returns no new work finds the MR. Work that visit() has
  *	begun is waited for afterwards
- * @mr_reg: in place of mr_map() and mr_unmap(), of a device that pins and charges memory of its own
- *	accord: register memory of the calling process. Called with no lock of the context held,
- *	so it may wait for user space. The key must differ from those of all other MRs of the
- *	device in some of its 32 bits. 0 or a negative errno of GDA_IOC_MR_REG_USER
+ * @mr_reg: replaces mr_map() and mr_unmap() for a device that pins and charges memory itself:
+ *	register memory of the calling process. Called with no lock of the context held, so it
+ *	may wait for user space. The key must differ from those of all other MRs of the device in
+ *	some of its 32 bits. 0 or a negative errno of GDA_IOC_MR_REG_USER
  * @mr_dereg: undo mr_reg(). No visit() finds the MR any more; work that a visit has begun may still
  *	be in flight
  * @visit: optional; serve a queue for a while: carry out at most @wqes work requests and move at
@@ -174,7 +174,7 @@ struct gda_executor_ops {
 };
 
 /**
- * struct gda_device_limits - the most of everything; members as in struct gda_query
+ * struct gda_device_limits - limits of a device; members as in struct gda_query
  * @max_qp: QPs per context
  * @max_cq: CQs per context
  * @max_mr: MRs per context
@@ -215,8 +215,8 @@ enum gda_device_state {
  * struct gda_device - a device that executes work
  * @name: its name for GDA_IOC_BIND; shorter than %GDA_DEVICE_NAME_MAX. See gda_device_rename()
  * @ops: its executor
- * @features: GDA_FEATURE_*; those of MRs say what the executor can use, and are offered while
- *	a module provides that kind of memory
+ * @features: GDA_FEATURE_*. Those of kinds of memory say what the executor can use; they are shown
+ *	to users while a module provides that kind
  * @limits: at most gda_device_max
  *
  * The executor fills in these before gda_device_register() and leaves them alone afterwards;
@@ -276,8 +276,8 @@ int gda_device_rename(struct gda_device *dev, const char *name);
  * @dev: a device that was registered; it may be freed by release() when this returns
  *
  * Its QPs fail, its contexts can only be closed, importers of its exports are told. When it
- * returns, visit() does not run and is not called again, and no context is bound any more.
- * Waits for one visit of each worker and for the importers, and for no context's owner.
+ * returns, visit() does not run and is not called again, and no context is bound any more. Waits
+ * for one visit of each worker and for the importers, but for no context's owner.
  */
 void gda_device_unregister(struct gda_device *dev);
 
@@ -321,7 +321,7 @@ void gda_executor_qp_fail(struct gda_executor_qp *qp, struct gda_status why);
 struct gda_executor_qp *gda_executor_qp_find(struct gda_device *dev, u32 number);
 
 /**
- * gda_executor_qp_respond - set the QP that responds to a QP
+ * gda_executor_qp_respond - set the responder of a QP
  * @qp: a QP that the engine carries out
  * @peer: the QP that responds from now on, set before @qp is ready; NULL: none does, and work that
  *	needs a responder fails. Before a peer is freed, its qp_disconnect() sets NULL here

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Work that was begun and is not done, as an executor drives it: one that hands work to a
- * device, or to another thread, and hears of its outcome later.
+ * Work in flight: for executors that hand work to a device, or to another thread, and learn its
+ * outcome later.
  *
  * A flight belongs to one send queue. The engine reads and decodes the queue, and writes
- * completions; the executor takes what is next, begins it, reports each outcome when it comes,
- * and has outcomes retired:
+ * completions; the executor takes the next work request, begins it, reports each outcome when it
+ * comes, and has outcomes retired:
  *
  *	visit:	for each outcome that has come
  *			gda_flight_done(f, ticket, status);
@@ -13,21 +13,21 @@
  *			begin it, with ticket = gda_flight_begin(f);
  *		return begun + gda_flight_retire(f, wqes);
  *
- * - Tickets count the work requests of a queue, from 0, 64 bits: none comes up twice.
- *   Executors that keep something for each use ticket % size as its place.
+ * - Tickets count the work requests of a queue, from 0, with 64 bits: none comes up twice. An
+ *   executor that keeps something for each work request uses ticket % size as its place.
  * - Outcomes leave in the order of tickets, whatever the order in which they are reported, or
  *   as they are reported if the dialect says so (gda_dialect_ops.unordered). The consumer
  *   index that a query shows moves only with them.
- * - The first error that leaves is the queue's first error, if the dialect has a queue die of
- *   it. All that was begun after it is flushed when it leaves, whatever its own outcome was,
+ * - The first error that leaves is the queue's first error, if an error ends a queue in its
+ *   dialect. All that was begun after it is flushed when it leaves, whatever its own outcome was,
  *   and so is all that was posted and never begun.
  * - When the queue is to fail for another reason (the host asks, the doorbell is illegal, the
  *   CQ has overflowed) or an error was reported, nothing new is begun. Work in flight keeps its
  *   own outcome, and is waited for: it may still move bytes. An executor that cannot wait makes
  *   sure that nothing moves any more, and then calls gda_flight_abandon().
  *
- * All calls for a flight come from one thread at a time, the one that visits the queue, and as
- * a visit does. None of them waits, takes a lock of its own or allocates.
+ * All calls for a flight come from one thread at a time, the one that visits the queue, during the
+ * visit. None of them waits, takes a lock of its own or allocates.
  */
 #ifndef GDA_FLIGHT_API_H
 #define GDA_FLIGHT_API_H
@@ -71,9 +71,9 @@ u64 gda_flight_begin(struct gda_flight *f);
 void gda_flight_done(struct gda_flight *f, u64 ticket, struct gda_status st);
 
 /**
- * gda_flight_done_through - report success of several
+ * gda_flight_done_through - report success of several work requests
  * @f: the flight
- * @ticket: the last; all begun up to it that have no outcome yet have succeeded
+ * @ticket: of the last one; it and all earlier ones that have no outcome yet have succeeded
  */
 void gda_flight_done_through(struct gda_flight *f, u64 ticket);
 
@@ -108,8 +108,8 @@ u32 gda_flight_retire(struct gda_flight *f, u32 wqes);
  * @bytes: length of the write that it came with
  * @solicited: the peer asked for an event
  *
- * Completes to the queue's CQ for immediates and counts at its counter of arrivals. Its bytes
- * are in place. Independent of the state of the send queue.
+ * Writes a completion to the queue's CQ for immediates, and adds to its counter of arrivals. The
+ * bytes of the write are in place already. The state of the send queue does not matter.
  *
  * Return: false if there is no room in the CQ: nothing has changed, and the call may be repeated.
  */

@@ -121,8 +121,8 @@ void gda_mem_revoke(struct gda_mem_backing *b);
  * gda_mem_revoke_begin - the first half of gda_mem_revoke()
  * @b: as given to attach(), which may not have returned yet
  *
- * For a kind that gives up many at once: this for each of them, gda_mem_revoke_wait() once.
- * Does not wait; takes spinlocks of gda_core's.
+ * For a kind that gives up many backings at once: call this for each of them, then
+ * gda_mem_revoke_wait() once. Does not wait; takes spinlocks of gda_core's.
  */
 void gda_mem_revoke_begin(struct gda_mem_backing *b);
 

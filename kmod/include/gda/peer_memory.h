@@ -10,12 +10,11 @@
  *   of it for the CPU gda_peer_invalidate() any time after get() was called, any number of times
  *   put() once; everything above is undone
  *
- * Invalidation calls nothing of the client's and takes no lock, it only waits for
- * executors that copy at this moment. So it may be called under the lock that get(),
- * vmap() and put() take, and that lock is all a client needs: under it, put() takes the
- * registration off a list that invalidation goes through. After invalidation the address
- * is the client's to tear down, at once or in put(), and the memory is free to be used for
- * something else.
+ * Invalidation calls no operation of the client's and takes no lock; it only waits for executors
+ * that are copying. So it may be called under the lock that get(), vmap() and put() take, and that
+ * lock is all a client needs: under it, put() takes the registration off a list that invalidation
+ * goes through. After invalidation the client may unmap the address, at once or in put(), and the
+ * memory is free to be used for something else.
  *
  * All executors are CPUs. If an executor is ever a device, an operation that maps memory for DMA is
  * to be appended here.
@@ -78,8 +77,8 @@ struct gda_peer_client {
  * @client: stays valid until gda_peer_unregister() has returned and the last put() too;
  *	@owner is THIS_MODULE
  *
- * From here on get() may be called. Clients are asked in the order in which they came. In a
- * module's init it comes last: what registers cannot be undone by failing. Process context.
+ * From here on get() may be called. Clients are asked in the order in which they came. Call it last
+ * in a module's init: after it, init must not fail. Process context.
  *
  * Return: 0; -EINVAL get() or put() is missing; -EBUSY it is registered.
  */
@@ -89,10 +88,9 @@ int gda_peer_register(struct gda_peer_client *client);
  * gda_peer_unregister - stop being a client
  * @client: was registered
  *
- * When it returns, get() is not running and will not be called. Memory that is registered
- * stays so, and holds the client's module, until it is invalidated or put: a module that is
- * being unloaded has none. Waits for calls of get(): process context, without any lock
- * that get() takes.
+ * When it returns, get() is not running and will not be called. Registered memory stays registered
+ * and holds the client's module until put(): a module that is being unloaded has none. Waits for
+ * calls of get(): process context, without any lock that get() takes.
  */
 void gda_peer_unregister(struct gda_peer_client *client);
 

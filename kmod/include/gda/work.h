@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Work requests as executors see them: decoded, of no dialect. The engine and libgda's
- * in-process device include this, behind their gda_os.h, and modules that register devices
+ * Work requests as executors see them: decoded, and the same for all dialects. The engine and
+ * libgda's in-process device include this after their gda_os.h; so do modules that register devices
  * (gda/executor.h).
  */
 #ifndef GDA_WORK_H
@@ -143,18 +143,19 @@ static inline bool gda_op_is_atomic(u8 op)
  * @flags: GDA_WORK_*
  * @imm: of %GDA_OP_WRITE_IMM and %GDA_OP_SEND_IMM; of %GDA_OP_WAIT, which waits until the CQ with
  *	number @remote.key has this entry (gda_cq_reached())
- * @remote: @remote.len is the payload in all; the segments add up to it. Of a send all else is 0
+ * @remote: @remote.len is the length of the whole payload, to which the segments add up. In a send
+ *	the other members are 0
  * @swap_add: of atomics, which are @remote.len bytes wide; narrow ones have zeros above
  * @compare: likewise; of a masked fetch-add the last bit of each field
  * @swap_mask: of a masked compare-and-swap
  * @compare_mask: likewise
  * @to: of datagrams
- * @target: of requests of queues that name a responder in each
+ * @target: for a queue without a connection, each of whose requests names its responder
  * @few: the first of @sge
  * @data: inline payload, in the place of the others
  * @sge: local segments; of an atomic one, for the old value
  *
- * The dialect fills it in, executors read it, and the dialect writes its outcome.
+ * The dialect fills this in, executors read it, and the dialect writes the outcome.
  */
 struct gda_work {
 	u8 op;
