@@ -15,7 +15,7 @@ struct gda_thread;
 struct pid;
 struct workqueue_struct;
 
-/* defined in main.c, for work that may block, which so has threads of its own */
+/* defined in main.c; runs work that may block, and has threads of its own for that */
 extern struct workqueue_struct *gda_wq;
 
 /* Where a worker should be. */

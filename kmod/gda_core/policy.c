@@ -2,7 +2,7 @@
 /*
  * Who carries out a post: the worker, or the fault of a store. A store to a doorbell page that is
  * mapped costs the poster nothing, but only a worker that polls sees it, and where there are more
- * threads than processors the worker has none for as long as others have their turn. A store to a
+ * threads than processors the worker has no processor while others have their turn. A store to a
  * page that is in no page table faults, and the fault visits the queue itself (doorbell.c): that
  * costs a microsecond or two, always.
  *
@@ -47,7 +47,7 @@
 
 /*
  * Does the policy apply? Other executors may raise softirqs, or wait for the wire, so only their
- * worker visits. So it is, too, where no fault can carry a store out (store.h).
+ * worker visits. Nor does it apply where no fault can carry a store out (store.h).
  */
 bool gda_policy_applies(const struct gda_ctx *ctx)
 {
