@@ -3,12 +3,12 @@
 #
 # check.sh debug|kcsan|coverage [PROGRAM...] - the tests of the guest under that kernel
 #
-# Runs the programs that `make check` runs in a guest, or PROGRAMs (paths or last parts of
-# paths), under a debug kernel, which kernel.sh builds and keeps. A report of that kernel
-# fails the run and is printed; most end it, too (panic_on_warn). coverage: under the
-# second one, our modules built with gcov, to tell which of their lines the tests reach.
+# Runs the programs that `make check` runs in a guest, or PROGRAMs (paths or last parts of paths),
+# under a debug kernel, which kernel.sh builds and keeps. A report of that kernel fails the run and
+# is printed; most end it, too (panic_on_warn). coverage runs them under the debug kernel, with our
+# modules built with gcov, to tell which of their lines the tests reach.
 #
-#   GDA_STRESS=N       length of what is repeated, times N    [0.1]
+#   GDA_STRESS=N       how often tests repeat things, by N    [0.1]
 #   GDA_SLOW=N         time limits of programs times N        [6]
 #   GDA_FUZZ=ARGS      replay-guest fuzzes (selftests/fuzz/guest_main.c)
 #   GDA_GUEST_LIMIT=S  seconds for all of them                [3000]
@@ -17,8 +17,8 @@
 # Logs are left in build/log/WHAT/N of guest N; with PROGRAMs in build/log/part/WHAT/N, so that
 # the results of the last run of all programs stay for `make attacks`.
 #
-# Without PROGRAMs those that test a tool or the library, and most of those of 32 bits,
-# are left out: they tell nothing of the kernel that others do not.
+# Without PROGRAMs, programs that test a tool or the library, and most 32-bit programs, are left
+# out: they find nothing in the kernel that others do not.
 
 set -uo pipefail
 

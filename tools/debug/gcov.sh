@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# gcov.sh - in the guest: what our modules have counted, into $GDA_GCOV; also what they
-# counted before they were unloaded, the kernel keeps it. Speaks KTAP.
+# gcov.sh - in the guest: copy what our modules have counted to $GDA_GCOV, also the counts of
+# modules that were unloaded, which the kernel keeps. Speaks KTAP.
 
 from=/sys/kernel/debug/gcov
 echo "1..1"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# leaks.sh - in the guest, modules loaded: memory that nothing points to. Speaks KTAP.
+# leaks.sh - in the guest, with the modules loaded: report memory to which nothing points. Speaks
+# KTAP.
 
 leaks=/sys/kernel/debug/kmemleak
 [ -e $leaks ] || { echo "1..0 # SKIP no kmemleak in this kernel"; exit 4; }

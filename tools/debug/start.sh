@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# start.sh - in the guest: this is the kernel that $GDA_KERNEL_IS (debug, kcsan, coverage)
-# names, and looks for bugs from now on. Speaks KTAP.
+# start.sh - in the guest: check that the kernel is the one that $GDA_KERNEL_IS (debug, kcsan,
+# coverage) names, and have it look for bugs from now on. Speaks KTAP.
 #
 # shellcheck disable=SC2317	# functions are called by name
 

@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# kernels.sh - dkms builds for the kernels that are tested, and for none beyond
+# kernels.sh - check that dkms builds for the kernels that are tested, and for no older or newer
+# ones
 #
-# They are the list "Tested" of Documentation/compat.rst, oldest first. A release between two of
-# them is built for; the one before the oldest and the one after the newest are not.
+# The tested kernels are the list "Tested" of Documentation/compat.rst, oldest first. dkms must
+# build for a release between two of them, but not for the one before the oldest or after the
+# newest.
 
 set -uo pipefail
 

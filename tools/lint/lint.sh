@@ -265,7 +265,7 @@ compile() {
 	compile_files "$cc" "${flags[@]}" "${packages[@]}"
 	files '^selftests/.*\.c$' '^selftests/(model|kmod|dialect)/'
 	compile_files "$cc" "${flags[@]}" -DGDA_VERBS -Iselftests/lib -isystem "$h" "${harness[@]}"
-	# The tests' dialect has a table of dialects of its own.
+	# The tests have a dialect, and so a table of dialects, of their own.
 	files '^selftests/dialect/.*\.c$'
 	compile_files "$cc" -Iselftests/dialect "${flags[@]}" -Iselftests/engine -Iselftests/inproc \
 		-isystem "$h" "${harness[@]}"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# man.sh - the manual pages can be made, mandoc finds nothing wrong with them, every
-# symbol that the library exports has one, and so has every program that is installed, every
-# page refers only to pages that there are, gda_strerror() has a text for every errno that a page names, and the
-# example in gda(7) compiles. Prints a line for each finding.
+# man.sh - check that the manual pages can be made, mandoc finds nothing wrong with them, every
+# symbol that the library exports and every installed program has one, every page refers only to
+# existing pages, gda_strerror() has a text for every errno that a page names, and the example in
+# gda(7) compiles. Prints a line for each finding.
 
 set -uo pipefail
 
@@ -32,7 +32,7 @@ comm -23 <(exported) <(pages) | sed 's,.*,lib/libgda.map: & has no manual page,'
 inlines() { grep -l 'is no symbol of the library' "$man"/man3/*.3 | sed 's,.*/,,; s/\.3$//' | sort; }
 comm -13 <(exported) <(pages) | comm -23 - <(inlines) | sed 's,.*,&(3): not exported by lib/libgda.map,'
 
-# As tools/packaging/install.sh has them: files that are executable, but for shared objects.
+# As tools/packaging/install.sh has them: executable files except shared objects.
 programs() {
 	sed -n '/put 755/,/[^\\]$/p' tools/packaging/install.sh | grep -oE '/(tools|lib)/gda[a-z-]+"'
 	sed -n 's/.*for name in \(osh.*\); do/\1/p' tools/packaging/install.sh | tr ' ' '\n'

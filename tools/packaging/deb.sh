@@ -3,10 +3,10 @@
 #
 # deb.sh [OPTION...] - the Debian packages of this tree, in build/deb; lintian looks at them
 #
-# OPTIONs go to dpkg-buildpackage: -a arm64 makes those of arm64 (DEB_BUILD_PROFILES="cross
-# pkg.gda.bare": with no library of that architecture but C's, so without gdactl's netlink and
-# gda-perf's raw verbs). LINTIAN=no in the environment leaves lintian out, LINTIAN="--pedantic ..."
-# gives it other arguments.
+# OPTIONs go to dpkg-buildpackage: -a arm64 makes the packages of arm64 (DEB_BUILD_PROFILES="cross
+# pkg.gda.bare" needs only the C library of that architecture: gdactl is without netlink, and
+# gda-perf without raw verbs). LINTIAN=no in the environment leaves lintian out, LINTIAN="--pedantic
+# ..." gives it other arguments.
 
 set -euo pipefail
 

@@ -3,9 +3,9 @@
 #
 # rpm.sh [OPTION...] - the RPM packages of this tree, in build/rpm; rpmlint looks at them
 #
-# OPTIONs go to rpmbuild. Where dpkg installed what is needed to build (deps.sh rpm), RPM's own
-# data base knows nothing of it and is not asked. lib64 is where the linkers of distributions
-# with RPM look for libraries of 64 bits.
+# OPTIONs go to rpmbuild. If dpkg has installed what the build needs (deps.sh rpm), the data base of
+# RPM does not know of it, so it is not checked. Distributions with RPM have 64-bit libraries in
+# lib64.
 
 set -euo pipefail
 

@@ -3,8 +3,8 @@
 #
 # uninstall.sh - remove what install.sh has installed, with the same DESTDIR and PREFIX
 #
-# Nothing else is touched, but folders called gda or gda-shmem, and those in them, go if they are
-# empty then. Without DESTDIR, depmod is run for the kernels whose modules went.
+# Nothing else is removed, except folders called gda or gda-shmem, and those in them, if they are
+# empty afterwards. Without DESTDIR, depmod is run for the kernels whose modules were removed.
 
 set -euo pipefail
 

@@ -3,11 +3,11 @@
 #
 # check-arch.sh [ARCH...] - the library and examples/put for other machines, run in user emulation
 #
-# ARCH is arm64, riscv64, s390x (big-endian), i386 (32 bits) or musl (another C library) [all].
-# No kernel, RDMA device or PMIx: two QPs of one process put 14 bytes, and gda-send is compiled. For
-# arm64 and s390x the engine's tests too, for arm64 with the address and undefined behaviour
-# sanitizers, and for s390x those of the library whose bytes are in its order.
-# All is built below build/arch; there is one line for each thing that ran.
+# ARCH is arm64, riscv64, s390x (big-endian), i386 (32 bits) or musl (another C library) [all]. No
+# kernel, RDMA device or PMIx: two QPs of one process put 14 bytes, and gda-send is compiled. For
+# arm64 and s390x the engine's tests run, too: for arm64 with the address and undefined behaviour
+# sanitizers, for s390x with those tests of the library that also hold on big-endian machines. All
+# is built below build/arch; there is one line for each thing that ran.
 #
 # shellcheck disable=SC2034,SC2317	# variables and functions are used by name
 

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# check.sh native|KVER|pair... - build what is needed, run the tests, say the verdict
-# check.sh --list native|KVER|pair... - say which programs run: PLACE PROGRAM
+# check.sh native|KVER|pair... - build what is needed, run the tests, print the verdict
+# check.sh --list native|KVER|pair... - print which programs run: PLACE PROGRAM
 #
-# A KVER with -arm64 (6.12-arm64, 6.12-arm64-16k) is a guest of that processor, for which all is
-# cross-built.
+# A KVER with -arm64 (6.12-arm64, 6.12-arm64-16k) is a guest of that processor, for which everything
+# is cross-built.
 #
 # Its last line is "N passed, N failed, N skipped". A step that fails counts as a failed
 # test, and the other places are still tried. Places (native, the guest of each KVER, the
@@ -15,21 +15,21 @@
 # then a line tells how many programs have ended.
 #
 #   GDA_JOBS=N         places at a time; 1: each is shown as it runs [processors + 1: a
-#                      guest keeps less than one of them busy]
+#                      guest keeps less than one processor busy]
 #   GDA_PAIR_KVERS=A,B kernels of the pair                           [6.12,6.1]
 #   GDA_GUEST_LIMIT=S  the most seconds that a guest may take        [2400, 3600 beside others]
 #   GDA_SLOW=N         a factor for the limits of programs           [1, 2 beside others]
 #   GDA_BOTH=1         programs of guests in each guest, whatever selftests/kvers says; `make
 #                      check-both` does
-#   GDA_AGAIN=1        run a program that failed once more, if it neither crashed nor was
-#                      complained about (run-tests.sh --again); CI does, on a machine that
-#                      may stop any process for seconds. Their names are said at the end  [0]
+#   GDA_AGAIN=1        run a failed program once more, unless it crashed or was complained
+#                      about (run-tests.sh --again), and print the names of such programs at
+#                      the end; CI does, as its machine may stop any process for seconds  [0]
 #   PROGRAMS=NAME...   only programs of these names or last parts of names; their logs go to
 #                      build/log/part/PLACE, so that the results of the last run of all
 #                      programs stay for `make attacks`
 #
-# A program that selftests/kvers has runs in the guest of the kernel that stands there only, if
-# that is one of the places, or in none.
+# If selftests/kvers names a kernel for a program, and that kernel is one of the places, the program
+# runs only in the guest of that kernel; with "-" it runs in no guest.
 #
 # Logs that an earlier run of the same places left in that folder are removed first.
 #
@@ -99,8 +99,8 @@ end() {
 	exit
 }
 
-# Sets used: processor seconds of all processes that were waited for. `times` writes "1m2.3s 0m4.5s"
-# of them in its second line, and does not count those of the parent in a subshell.
+# Sets used: processor seconds of all processes that were waited for. In the second line of `times`
+# they are written as "1m2.3s 0m4.5s"; a subshell does not count those of its parent.
 measure() {
 	times >build/log/times
 	used=$(awk 'NR == 2 { gsub(/[ms]/, " "); printf "%d", ($1 + $3) * 60 + $2 + $4 }' build/log/times)
@@ -125,8 +125,8 @@ cross_of() {
 	case $1 in *-arm64*) echo CROSS=arm64 ;; esac
 }
 
-# Sets others: patterns of programs that do not run in the guest of $1, but in the guest of another
-# kernel, which is also a place, or in none; and always: patterns of programs that run in all.
+# Sets others: patterns of programs that run in no guest, or only in that of another kernel that is
+# one of the places; and always: patterns of programs that run in every guest.
 list_others() {
 	local pattern kver
 
@@ -161,7 +161,7 @@ elsewhere() {
 	fits "$name" "${others[@]}" && ! fits "$name" "${always[@]}"
 }
 
-# Sets tests: the programs of place $1, or those of them that $PROGRAMS names.
+# Sets tests: the programs of place $1; with $PROGRAMS, only those that it names.
 list() {
 	local t n all kind=vm others=() always=()
 
@@ -297,7 +297,7 @@ collect() {
 
 declare -A pid=()	# of places that run
 
-# Each place is a process group of its own, so that all of it can be ended.
+# Each place is a process group of its own, so that all its processes can be ended.
 begin() {
 	set -m
 	place "$1" </dev/null >"$(log_of "$1")/output" 2>&1 &

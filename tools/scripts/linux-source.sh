@@ -3,9 +3,9 @@
 #
 # linux-source.sh DIR PATH... - put files of the kernel's source into DIR
 #
-# For the few (kselftest_harness.h, checkpatch.pl) that are in no package of
-# their own. They are taken out of the archive in Debian's linux-source, which is
-# on this machine or else is downloaded.
+# It is for the few files (kselftest_harness.h, checkpatch.pl) that are in no package of their own.
+# They come from the archive in Debian's linux-source, which is downloaded if it is not on this
+# machine.
 
 set -euo pipefail
 

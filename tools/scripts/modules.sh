@@ -3,10 +3,10 @@
 #
 # modules.sh KVER [ARG...] - build the kernel modules for one kernel
 #
-# Objects of two kernels must not mix, and kbuild puts them beside the sources:
-# so each kernel gets a tree of links, build/RELEASE/, which is brought up to
-# date here and built in ($TREE: another). ARGs go to make (W=1, C=2). With $HEADERS,
-# KVER is a release, and that is the folder of its headers.
+# Objects of two kernels must not mix, and kbuild puts them beside the sources: so each kernel gets
+# a tree of links, build/RELEASE/ (or $TREE), which is brought up to date here and in which the
+# modules are built. ARGs go to make (W=1, C=2). With $HEADERS, KVER is a release, and $HEADERS the
+# folder of its headers.
 
 set -euo pipefail
 

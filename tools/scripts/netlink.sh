@@ -3,8 +3,9 @@
 #
 # netlink.sh [--check] - generate the files of the netlink family from its specification
 #
-# By the kernel's generator, which comes from Debian's linux-source and is not in this tree.
-# With --check nothing is written: a line for each file that is not what it generates.
+# It uses the kernel's generator, which comes from Debian's linux-source and is not in this tree.
+# With --check nothing is written, and a line is printed for each file that differs from what the
+# generator makes.
 #
 # The generator also creates the group of events, but cannot express that listeners need a
 # capability. So the group is defined in netlink.c, and removed here.

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# optional.sh PART - what of an optional part is here; nothing and exit status 1 if it is not
+# optional.sh PART - print what this machine has of an optional part; print nothing, with exit
+# status 1, if it has none
 #
 #   pmix     flags for the compiler to find pmix.h            (libpmix-dev)
-#   verbs    the headers that are here of rdma/rdma_cma.h and infiniband/verbs.h
+#   verbs    which of rdma/rdma_cma.h and infiniband/verbs.h exist
 #                                                             (librdmacm-dev, libibverbs-dev)
 #   nl       flags for the compiler and the linker            (libnl-3-dev, libnl-genl-3-dev)
 #   nvcc     its path                                         (a CUDA toolkit)

@@ -3,9 +3,10 @@
 #
 # perf-shmem.sh [--json] [SETTING...] - OpenSHMEM calls beside Debian's Open MPI
 #
-# One program (selftests/shmem/perf.c), compiled by Open MPI's oshcc and by ours, runs in turns.
-# Of each row the medians of all turns are printed, in nanoseconds a call, our time in Open MPI's,
-# the worst of that in one turn, and the most that each may be. Exit status 1: a row missed.
+# One program (selftests/shmem/perf.c), compiled by Open MPI's oshcc and by ours, runs in turns. For
+# each row this prints the medians of all turns in nanoseconds a call, our time as a multiple of
+# Open MPI's, the worst multiple in one turn, and the limit of each multiple. Exit status 1: a row
+# missed.
 #
 #   quiet    two PEs, each bound to a processor of its own
 #   busy     two PEs, not bound, and a program that computes on each processor

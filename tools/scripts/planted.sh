@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# planted.sh [--json] [NAME...] - bugs that are planted are found
+# planted.sh [--json] [NAME...] - check that tests find bugs that are planted
 #
-# Each of selftests/planted/NAME.patch is applied to a scratch copy of the modules,
-# which is built and tested in a guest, or, with "Place: native", of the library, whose
-# program is built and run here. Those with "Place: arm64" are for KVER=6.12-arm64, and the
-# only ones for it. The program that the patch names must fail in a test of
-# the row that it names, or the kernel die in the middle of that test, or the test fail an
-# expectation and never end; without the patch it must not fail. A patch whose context has
-# changed is refused. A line of the table is complete when its two guests have ended; with
-# --json the table goes to stderr.
+# Each of selftests/planted/NAME.patch is applied to a scratch copy of the modules, which is built
+# and tested in a guest. With "Place: native" it is applied to a copy of the library, and the
+# program is built and run here. With KVER=6.12-arm64 only patches with "Place: arm64" are used, and
+# otherwise only the others. The program that the patch names must fail in a test of the row that
+# the patch names; it also counts if the kernel dies in the middle of that test, or the test fails
+# an expectation and never ends. Without the patch the program must not fail. A patch whose context
+# has changed is refused. A line of the table is printed when its two guests have ended; with --json
+# the table goes to stderr.
 
 set -uo pipefail
 
@@ -43,7 +43,7 @@ all_names() {
 	done
 }
 
-# A copy of what modules and guests need; the tests are those of this tree.
+# Copy what modules and guests need; the tests are those of this tree.
 copy() {
 	rm -rf "$scratch/tree"
 	mkdir -p "$scratch/tree/$build"
@@ -52,7 +52,7 @@ copy() {
 	cp -r $build/selftests "$scratch/tree/$build/"
 }
 
-# A copy of what the library and its tests need, preserving the times of the objects.
+# Copy what the library and its tests need, and keep the times of the objects.
 copy_native() {
 	rm -rf "$scratch/tree"
 	mkdir -p "$scratch/tree/build"
@@ -102,7 +102,7 @@ died() {
 		}' "$2"
 }
 
-# Prints the outcome of the bug of patch $1, which test $3 of program $2 is to find.
+# Prints how the search for the bug of patch $1 ended, which test $3 of program $2 should find.
 verdict() {
 	local patch=$1 program=$2 row=$3 copy=copy try=try
 

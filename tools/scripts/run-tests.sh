@@ -3,30 +3,29 @@
 #
 # run-tests.sh [option...] PROGRAM... - run test programs and add up
 #
-#   --timeout SEC   limit of one program, where selftests/timeouts ("NAME SEC"
-#                   a line) names no other                  [240]
+#   --timeout SEC   limit of one program, unless selftests/timeouts ("NAME SEC"
+#                   a line) has another                     [240]
 #   --dmesg         fail a program during which the kernel complained
 #   --logs DIR      keep each program's output there        [build/log/tests]
-#                   and in DIR/results what became of it: PROGRAM, PASSED, FAILED,
-#                   SKIPPED, WHY it failed as a whole, between them tabs; at the end
-#                   all of them as "total", which is missing if there was no end
-#   --share DIR     several guests that are given the same programs run each once:
-#                   DIR/PROGRAM is a file, and the guest that makes it runs the program.
-#                   Programs in tools/ each of them runs
+#                   and in DIR/results a line for each: PROGRAM, PASSED, FAILED, SKIPPED,
+#                   WHY it failed as a whole, separated by tabs. The last line is "total";
+#                   it is missing if the run did not end
+#   --share DIR     several guests are given the same programs, and each program runs once:
+#                   the guest that creates the file DIR/PROGRAM runs it. Programs in tools/
+#                   run in each guest
 #   --again         run a program that failed once more, and take the second result. Its name
 #                   and the first log (NAME.first.log) are kept in DIR/again and beside the
 #                   second. A program that crashed, that a sanitizer or the kernel complained
 #                   about, or that bailed out is never run again: that is a bug, however rare
 #   --json          print a JSON array instead of the table
 #
-# All limits are multiplied by $GDA_SLOW, for a kernel or machine that is slow.
+# All limits are multiplied by $GDA_SLOW, for a slow kernel or machine.
 #
-# A program prints KTAP: "1..N", then N lines "ok" or "not ok", "# SKIP" at the
-# end of one that could not run. It fails as a whole, too: if it ends with an
-# error although nothing was "not ok", prints fewer lines than it planned, or
-# runs too long; and if it leaves panic_on_warn other than it was, which is put back.
-# "Bail out!" ends the whole run. Where a complaint of the kernel is what a program
-# wants, it prints "# dmesg: REGEX" (extended), and lines that match are let through.
+# A program prints KTAP: "1..N", then N lines "ok" or "not ok", with "# SKIP" at the end for a test
+# that could not run. A program fails as a whole if it ends with an error although nothing was "not
+# ok", prints fewer lines than it planned, runs too long, or changes panic_on_warn, which is then
+# restored. "Bail out!" ends the whole run. A program that expects a complaint of the kernel prints
+# "# dmesg: REGEX" (extended), and lines that match do not count.
 
 set -uo pipefail
 

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# soak.sh [-k KVER]... [PROGRAM...] - tests that repeat things, for long
+# soak.sh [-k KVER]... [PROGRAM...] - run tests that repeat things for long
 #
-# PROGRAMs of the guest (paths or last parts of paths; those below if none are named)
-# run in a guest on each KVER with $GDA_STRESS = $STRESS [10], their limits of time times
-# that; before them, here, programs whose long form needs no guest (SOAK_NATIVE of make; of those
-# with random programs $STRESS is the factor), and behind them those of a pair of guests. As
-# check.sh it ends with a verdict and "N passed, N failed, N skipped".
+# First, programs whose long form needs no guest run here (SOAK_NATIVE of make; $STRESS multiplies
+# the number of random programs). Then PROGRAMs (paths or last parts of paths; by default those
+# below) run in a guest on each KVER with $GDA_STRESS = $STRESS [10] and time limits multiplied by
+# it. Programs of a pair of guests come last. Like check.sh this ends with a verdict and "N passed,
+# N failed, N skipped".
 #
-#   GDA_SEED=N   seed of what is random, if the clock is not to give it
+#   GDA_SEED=N   seed of random numbers   [the clock]
 
 set -uo pipefail
 

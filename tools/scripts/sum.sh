@@ -3,7 +3,7 @@
 #
 # sum.sh DIR... - "PASSED FAILED SKIPPED" of runs of run-tests.sh with --logs DIR
 #
-# One that did not come to its end, as when its guest crashed, has one failure more.
+# A run that did not end, because its guest crashed for example, counts as one more failure.
 
 set -uo pipefail
 

@@ -10,7 +10,7 @@ share='' dir='' input='' term=''
 . $run/env
 export HOME=/root LANG=C.UTF-8 TERM=$term
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-# From here on the console shows everything: only that is left after a crash.
+# From here on the console shows everything: after a crash nothing else is left.
 echo 8 >/proc/sys/kernel/printk
 
 cd "$dir" || cd /

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# load.sh - in the guest: load the modules of this kernel, and those that play other
-# drivers for the tests; where there is an RDMA device (rxe.sh), gda_ib as well. Speaks KTAP.
+# load.sh - in the guest: load the modules of this kernel, and those that act as other drivers for
+# the tests; if there is an RDMA device (rxe.sh), gda_ib as well. Speaks KTAP.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 own=(gda_core gda_mr)

@@ -6,9 +6,9 @@
 #
 # A program called nobody comes first, before the modules are loaded.
 #
-# A program called killed comes last. In it side 1 is switched off, so that only side 0 has
-# a result of it; what side 1 said until then is in LOGS/1/killed.output, which is no .log
-# because attacks.py takes each of these for a program that is to have a result.
+# A program called killed comes last. It switches side 1 off, so only side 0 has its result. The
+# output of side 1 until then is in LOGS/1/killed.output; it is no .log, because attacks.py expects
+# a result for each .log.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 logs=$1/$GDA_PAIR_SIDE

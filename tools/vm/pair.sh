@@ -8,7 +8,7 @@
 #   GDA_PAIR_ADDR   own IP address   GDA_PAIR_RDMA    the RDMA device on it
 #   GDA_PAIR_PEER   the other one's  GDA_PAIR_DIR     a folder that both see
 #
-# Seconds are times $GDA_SLOW, as the limits of programs are.
+# Seconds are multiplied by $GDA_SLOW, as the limits of programs are.
 
 # Wait for file $1 for $2 seconds; fail at once if the other side has ended.
 pair_await() {
@@ -45,7 +45,7 @@ pair_ask() {
 
 	f=$GDA_PAIR_DIR/ask/$GDA_PAIR_SIDE.$$.$((pair_asked++))
 	echo "$1 $2" >"$f.new" && mv "$f.new" "$f.ask"
-	# Not pair_await: the other side may be the one to be killed.
+	# This is not pair_await, because the other side may be the one that is killed.
 	for ((i = 0; i < 200; i++)); do
 		[ ! -e "$f.answer" ] || break
 		sleep 0.05
@@ -55,8 +55,8 @@ pair_ask() {
 }
 pair_asked=0
 
-# pair_serve NAME [SECONDS]: run what the other side requests by pair-rsh, until it sends NAME; all
-# that was begun has ended then
+# pair_serve NAME [SECONDS]: run what the other side requests by pair-rsh, until it sends NAME and
+# everything that was begun has ended
 pair_serve() {
 	local f left=$((${2-60} * 20 * ${GDA_SLOW:-1})) begun=()
 

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# perf-rdma-device.sh [--json] [RUNS] - in the guest: perftest as it is on gda0 and on rxe0, in turn
+# perf-rdma-device.sh [--json] [RUNS] - in the guest: run unmodified perftest on gda0 and on rxe0,
+# in turns
 #
-# Medians of RUNS runs [3]. First on a quiet guest, then with two processes that spin beside. The
-# bars are those of rows in which the device is at least so many times as fast as rxe0. Then what others
-# on gda0 cost (SECURITY.md X9): a read's latency, at the 99th percentile, beside 32 processes that
-# have a queue and are idle, against none of them; and beside two that write to each other without
-# end, against two that spin. The bar: at most so many times as long.
+# It prints medians of RUNS runs [3], first on a quiet guest, then beside two processes that spin. A
+# bar says how many times as fast as rxe0 gda0 has to be at least. Then it measures what other users
+# of gda0 cost (SECURITY.md X9): the latency of a read, at the 99th percentile, beside 32 processes
+# with an idle queue, compared with none; and beside two that write to each other all the time,
+# compared with two that spin. Here a bar says how many times as long a read may take at most.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 json=''
@@ -84,7 +85,7 @@ measure() { # SCENE
 	done
 }
 
-# others NAME BASE WITH: what runs beside the reader, as functions that start and end it
+# others NAME BASE WITH: BASE and WITH are functions that start and end what runs beside the reader
 others() {
 	local r
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# perf-rdma.sh [ARG...] - in the guest: gda-perf over ib:rxe0 and over verbs:rxe0, each beside
-# raw verbs on the same rxe0. Rows of one run are measured in turns; medians are printed, and
-# in the end the bars: what is asked of them, and what was measured.
+# perf-rdma.sh [ARG...] - in the guest: run gda-perf over ib:rxe0 and over verbs:rxe0, and raw verbs
+# on the same rxe0. Rows of one run are measured in turns. It prints medians and, at the end, the
+# bars: what is required, and what was measured.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 rc=0

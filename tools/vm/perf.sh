@@ -5,7 +5,7 @@
 # comparison, run gda-perf, unload the modules
 # perf.sh dpa|async - the same with the benchmark of that front end, and without a comparison
 #
-# Where rdma_rxe is missing, gda-perf says so in its place.
+# If rdma_rxe is missing, gda-perf says so in place of its rows.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 

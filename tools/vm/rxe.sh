@@ -4,8 +4,8 @@
 # rxe.sh [-n NETDEV] [COMMAND [ARG...]] - in the guest: make the RDMA device rxe0, run the
 # command
 #
-# rxe0 is on NETDEV, or on an interface that leads nowhere, of address 10.9.0.1: then it can
-# be connected to itself only.
+# rxe0 is on NETDEV; by default it is on a dummy interface with address 10.9.0.1, and then can be
+# connected only to itself.
 
 netdev=''
 if [ "${1-}" = -n ]; then

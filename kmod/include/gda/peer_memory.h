@@ -6,9 +6,10 @@
  *
  * One registration of memory, seen by the client:
  *
- *   get() the memory belongs to the caller, and stays where it is vmap() at most once; an address
- *   of it for the CPU gda_peer_invalidate() any time after get() was called, any number of times
- *   put() once; everything above is undone
+ *   get()                      the memory belongs to the caller, and stays where it is
+ *   vmap()                     at most once; an address of it for the CPU
+ *   gda_peer_invalidate()      any time after get() was called, any number of times
+ *   put()                      once; everything above is undone
  *
  * Invalidation calls no operation of the client's and takes no lock; it only waits for executors
  * that are copying. So it may be called under the lock that get(), vmap() and put() take, and that

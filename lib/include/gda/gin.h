@@ -12,11 +12,12 @@
  * A verb takes a rank of the world; gda_team_to_world() converts. Every rank may put to
  * itself. struct gda_gin_how says what a verb does besides moving data:
  *
- *   remote action a signal of the peer, or a word of a window there, is added to. A strong signal
- *                   arrives only after all earlier puts to the same peer in the same context, a
- *                   weak one after its own put. local action a counter ticks once the source of the
- *                   put may be changed. flags %GDA_EXCLUSIVE by the one thread that uses a context
- *                   of %GDA_GIN_SHARE_THREAD, and by nobody else; %GDA_DEFER aggregates: the
+ *   remote action   a signal of the peer, or a word of a window there, is added to. A strong
+ *                   signal arrives only after all earlier puts to the same peer in the same
+ *                   context, a weak one after its own put.
+ *   local action    a counter ticks once the source of the put may be changed.
+ *   flags           %GDA_EXCLUSIVE by the one thread that uses a context of
+ *                   %GDA_GIN_SHARE_THREAD, and by nobody else; %GDA_DEFER aggregates: the
  *                   doorbell is left to a later verb or flush.
  *
  * On RC queues, weak and strong cost the same. Flags should be constants, so that the compiler
