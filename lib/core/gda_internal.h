@@ -213,7 +213,10 @@ void gda_fork_add_cq(struct gda_cq *cq);
 void gda_fork_remove_cq(struct gda_cq *cq);
 /* fds.c: descriptors that a child of fork(2) does not keep */
 
-/* Lock around the call that creates descriptors and gda_fd_list() of each. errno is preserved. */
+/*
+ * Lock around a call that creates descriptors, and around the gda_fd_list() of each of these. errno
+ * is preserved.
+ */
 void gda_fd_lock(void);
 void gda_fd_unlock(void);
 /*

@@ -67,7 +67,10 @@ static void neighbour(unsigned int n)
 		gda_pause();
 }
 
-/* Called before there are threads. The processes sleep until their setting begins. */
+/*
+ * Start a process for each CPU that will compute beside the exchanges, and stop it until it is
+ * needed. Called before there are threads.
+ */
 static void neighbours_start(void)
 {
 	neighbours = calloc(perf_cpus(), sizeof(*neighbours));

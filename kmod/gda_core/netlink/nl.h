@@ -87,7 +87,10 @@ int gda_nl_dump_contexts(struct sk_buff *skb, struct netlink_callback *cb, u8 cm
 			 int (*fill)(struct sk_buff *msg, const struct gda_ctx *ctx));
 
 /* wqe.c, under gda_read_lock() */
-/* Return: how many slots are published by now; while the executor runs, as far as it has seen. */
+/*
+ * Return: how many slots are published; if the executor makes progress meanwhile, only those that
+ * it has seen.
+ */
 u64 gda_nl_rung(const struct gda_qp *qp);
 /* Return: how many entries are written from slot @index on that no doorbell covers. */
 u32 gda_nl_written(const struct gda_qp *qp, u64 index);

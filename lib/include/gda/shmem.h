@@ -168,12 +168,12 @@ struct gda_shmem *gda_shmem_cuda(const struct gda_shmem *s);
  * @s: the heap
  * @polls: polls so far, at least 1
  * @pe: a PE whose loss ends the wait, or %GDA_SHMEM_ANY_PE for that of any
- * @deadline: in ns of gda_clock_ns(), 0 for the time-out of the heap from now, which is
- *	stored; or %GDA_SHMEM_FOREVER
+ * @deadline: in ns of gda_clock_ns(), or %GDA_SHMEM_FOREVER. If it is 0, this call sets it to the
+ *	time-out of the heap from now
  *
  * Pauses, or yields if ranks and workers outnumber processors. Every 64th call checks PEs and the
- * deadline. By queue it may execute this PE's posts: so it must not be called in signal handlers,
- * and neither it nor a wait that calls it may be left by longjmp(3).
+ * deadline. If PEs are reached by queue, the call may execute this PE's posts: so it must not be
+ * called in signal handlers, and neither it nor a wait that calls it may be left by longjmp(3).
  *
  * Return: 0 poll again; -ESHUTDOWN the PE was lost; -ETIMEDOUT the deadline has passed;
  * -EINVAL no such PE.
