@@ -37,7 +37,7 @@ static const struct gda_error_text gda_errnos[] = {
 	{ EINVAL, "a wrong value, or a ticket that was never posted" },
 	{ EIO, "the work request failed; the queue is in error" },
 	{ EMEDIUMTYPE, "memory that is not write-back cached" },
-	{ EMSGSIZE, "longer than one work request can be" },
+	{ EMSGSIZE, "longer than one work request may be" },
 	{ EMFILE, "too many open files (RLIMIT_NOFILE)" },
 	{ ENODEV, "the context was shut down, or its device is gone" },
 	{ ENOENT, "no such object, device, name or file" },

@@ -84,7 +84,7 @@ const char *gda_cause_remedy(uint32_t cause)
 		[GDA_CAUSE_RIGHTS] =
 			": register it with local write for a get or an atomic's result, with remote write, read or atomic for a peer's work",
 		[GDA_CAUSE_RANGE] =
-			": pass gda_mr_iova() plus an offset, with all bytes inside of the MR",
+			": addresses are gda_mr_iova() and an offset, and all bytes lie in the MR",
 		[GDA_CAUSE_ALIGN] = ": pass an address that is a multiple of the operand's size",
 		[GDA_CAUSE_RECV] =
 			": give the peer's QP a recv_cq, take its entries as they come, or set rnr_retry here",
@@ -128,7 +128,7 @@ static int gda_explain_unrung(struct gda_explanation *e)
 		return gda_say(e, GDA_WHY_UNRUNG,
 			       "written, but never rung: call gda_flush()");
 	return gda_say(e, GDA_WHY_UNWRITTEN,
-		       "reserved, but never rung: a thread still writes it, or a request before it");
+		       "reserved, but never rung: its thread, or that of an earlier request, is still at it");
 }
 
 static int gda_explain_full(struct gda_explanation *e)

@@ -184,7 +184,7 @@ static void check_left(const char *call)
 
 	if (is_missed(pe))
 		gda_osh_die(call, (int)pe,
-			    "this PE has ended while others waited for it: let all PEs make the same collective calls, and shmem_finalize() last");
+			    "it has ended and was waited for: let all PEs make the same collective calls, and shmem_finalize() last");
 }
 
 /* Is this PE being ended? Then its watcher, which was woken, ends the process. */
