@@ -65,8 +65,8 @@ static void gda_flight_refresh(struct gda_flight *f)
 	if (front->pi != front->ci)
 		return;
 	st = gda_engine_refresh(q, front, q->dialect);
-	/* a slot belongs to its producer again when its outcome was written */
-	if (unlikely(front->pi - q->ci > q->depth))
+	/* a slot belongs to its producer again when an outcome was written, which need not be its own */
+	if (unlikely(front->pi - q->ci > q->depth + f->early))
 		st = gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_DOORBELL);
 	if (unlikely(st.class)) {
 		f->stop = st;
@@ -207,6 +207,7 @@ u32 gda_flight_leave_done(struct gda_flight *f, u32 wqes)
 		r = gda_flight_request(f, ticket);
 		if (r->state == GDA_FLIGHT_DONE) {
 			gda_flight_leave(f, r);
+			f->early += r->slots;
 			n++;
 		} else if (r->state == GDA_FLIGHT_BEGUN && !q->dialect->unordered) {
 			break;
@@ -217,6 +218,7 @@ u32 gda_flight_leave_done(struct gda_flight *f, u32 wqes)
 		if (r->state != GDA_FLIGHT_LEFT)
 			break;
 		WRITE_ONCE(q->ci, q->ci + r->slots);
+		f->early -= r->slots;
 	}
 	return n;
 }

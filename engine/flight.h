@@ -40,6 +40,7 @@ enum gda_flight_state {
  * @tail: the next ticket
  * @reported: all tickets below were reported
  * @arrived: immediates
+ * @early: slots from @q->ci on whose outcomes were written, if the dialect is unordered
  * @front: a copy of the queue for the dialect's ->published() and ->decode(): all below front.ci
  *	were begun, front.work is next
  * @decoded: front.work is valid, and was not begun yet
@@ -55,6 +56,7 @@ struct gda_flight {
 	u64 tail;
 	u64 reported;
 	u64 arrived;
+	u32 early;
 	struct gda_engine_qp front;
 	bool decoded;
 	bool stopped;
