@@ -89,7 +89,7 @@ static void gda_engine_report(struct gda_engine_qp *q, u64 index, struct gda_sta
 	q->last.solicited = true;
 	q->last.wr_opcode = q->work.opcode;
 	q->last.index = index;
-	if (q->dialect->echo)
+	if (q->dialect->named)
 		q->last.id = q->work.target.id;
 	q->last.status = st;
 	gda_engine_complete(q);

@@ -139,6 +139,7 @@ struct gda_engine_qp {
 	struct gda_engine_qp *peer;	/* the responder, or NULL; see gda_engine_peer() */
 	u32 depth;			/* slots, power of two */
 	u32 qpn;
+	u32 qkey;			/* which requests must name, if its dialect has keys */
 	u32 user_index;			/* 24 bits, reported in completions */
 	u32 rnr_retry;			/* retries while the peer is not ready */
 	u32 min_rnr_timer;		/* delay imposed on the peer, as verbs encode it */

@@ -152,7 +152,7 @@ static __always_inline void gda_engine_succeed(struct gda_engine_qp *q, u64 inde
 		q->last.wr_opcode = w->opcode;
 		q->last.index = index;
 		q->last.byte_cnt = w->remote.len;
-		if (ops->echo)
+		if (ops->named)
 			q->last.id = w->target.id;
 		gda_engine_complete(q);
 	}

@@ -109,10 +109,14 @@ static bool gda_endpoint_failed(const struct gda_endpoint *e)
 int gda_endpoint_connect(struct gda_endpoint *e, struct gda_endpoint *peer,
 			 const struct gda_endpoint_name *name)
 {
+	if (e->queue->dialect->named)
+		return -EOPNOTSUPP;
 	if (e->peer || e->requested_peer || READ_ONCE(e->queue->state) != GDA_QP_INIT)
 		return -EALREADY;
 	if (!peer || peer->nonce != name->nonce || gda_endpoint_failed(peer))
 		return -ENOENT;
+	if (peer->queue->dialect->named)
+		return -EOPNOTSUPP;
 	if (peer == e || peer->requested_peer == e) {
 		gda_endpoint_set_ready(e, peer);
 		if (peer != e)

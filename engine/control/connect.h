@@ -71,9 +71,9 @@ int gda_endpoint_parse(const u8 *address, u32 magic, struct gda_endpoint_name *n
  * @peer: the one that the host found by @name->qpn, or NULL
  * @name: what gda_endpoint_parse() made of the address
  *
- * Return: 0, and both are ready or @e waits; -EALREADY @e is connected, waits or has
- * failed; -ENOENT no such QP, or it has failed; -EBUSY @peer is connected to another or
- * waits for another; -ENOSPC GDA_MAX_PENDING_CONNECTS wait for it.
+ * Return: 0, and both are ready or @e waits; -EOPNOTSUPP one of them is not to be connected;
+ * -EALREADY @e is connected, waits or has failed; -ENOENT no such QP, or it has failed; -EBUSY
+ * @peer is connected to another or waits for another; -ENOSPC GDA_MAX_PENDING_CONNECTS wait for it.
  */
 int gda_endpoint_connect(struct gda_endpoint *e, struct gda_endpoint *peer,
 			 const struct gda_endpoint_name *name);

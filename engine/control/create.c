@@ -54,9 +54,19 @@ int gda_control_check_qp(const struct gda_qp_create *cmd, u64 features, u32 max_
 	if (cmd->user_index > (*ops)->max_user_index || cmd->rnr_retry > GDA_MAX_RNR_RETRY ||
 	    cmd->min_rnr_timer > GDA_MAX_MIN_RNR_TIMER)
 		return -EINVAL;
+	*ops = gda_dialect_slots(*ops, cmd->sq_entry);
+	if (!*ops || (!(*ops)->record && cmd->flags & GDA_QP_DBREC_DMABUF))
+		return -EINVAL;
 	if (!gda_control_is_depth(cmd->sq_depth, min(max_depth, (*ops)->max_depth)))
 		return -EINVAL;
 	return 0;
+}
+
+/* May the places of a CQ be so long, or 0: as the dialect has it? */
+static bool gda_control_is_stride(const struct gda_dialect_ops *ops, u32 stride)
+{
+	return !stride || stride == ops->cqe_bytes ||
+	       (ops->cqe_wide && stride == 2 * ops->cqe_bytes);
 }
 
 int gda_control_check_cq(const struct gda_cq_create *cmd, u64 features, u32 max_depth,
@@ -65,7 +75,10 @@ int gda_control_check_cq(const struct gda_cq_create *cmd, u64 features, u32 max_
 	*ops = gda_dialect_find_cq(cmd->dialect);
 	if (!*ops || ((*ops)->feature | gda_control_cq_features(cmd)) & ~features)
 		return -EOPNOTSUPP;
-	if (!gda_control_is_depth(cmd->depth, max_depth))
+	if (!gda_control_is_depth(cmd->depth, max_depth) ||
+	    !gda_control_is_stride(*ops, cmd->stride))
+		return -EINVAL;
+	if (!(*ops)->record && cmd->flags & (GDA_CQ_COLLAPSED | GDA_CQ_DBREC_DMABUF))
 		return -EINVAL;
 	if (cmd->flags & GDA_CQ_COLLAPSED &&
 	    (cmd->depth != 1 || cmd->flags & GDA_CQ_DBREC_DMABUF))
@@ -82,7 +95,7 @@ void gda_control_init_qp(struct gda_engine_qp *q, const struct gda_qp_create *cm
 	q->rnr_retry = cmd->rnr_retry;
 	q->min_rnr_timer = cmd->min_rnr_timer;
 	q->wait_ms = cmd->wait_ms ? cmd->wait_ms : GDA_DEFAULT_WAIT_MS;
-	q->state = GDA_QP_INIT;
+	q->state = ops->named ? GDA_QP_READY : GDA_QP_INIT;
 }
 
 void gda_control_init_cq(struct gda_engine_cq *cq, const struct gda_cq_create *cmd,
@@ -91,4 +104,5 @@ void gda_control_init_cq(struct gda_engine_cq *cq, const struct gda_cq_create *c
 	cq->dialect = ops;
 	cq->depth = cmd->depth;
 	cq->collapsed = cmd->flags & GDA_CQ_COLLAPSED;
+	cq->wide = gda_control_cq_stride(cmd, ops) != ops->cqe_bytes;
 }

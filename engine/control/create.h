@@ -16,7 +16,8 @@
  * @ops: out: the dialect that the caller names
  *
  * Return: 0; -EOPNOTSUPP no such dialect, or a feature that the device lacks; -EINVAL a depth,
- * user index or RNR value beyond what the device, the dialect and the engine take.
+ * user index or RNR value beyond what the device, the dialect and the engine take, a length of
+ * entries that the dialect has not, or a record where it has none.
  */
 int gda_control_check_qp(const struct gda_qp_create *cmd, u64 features, u32 max_depth,
 			 const struct gda_dialect_ops **ops);
@@ -29,10 +30,24 @@ int gda_control_check_qp(const struct gda_qp_create *cmd, u64 features, u32 max_
  * @ops: out: the dialect that the caller names
  *
  * Return: 0; -EOPNOTSUPP no such dialect, or a feature that the device lacks; -EINVAL a depth,
- * or a record of a collapsed CQ.
+ * a record of a collapsed CQ, a length of places that the dialect has not, or a record or a
+ * collapsed CQ where it has none.
  */
 int gda_control_check_cq(const struct gda_cq_create *cmd, u64 features, u32 max_depth,
 			 const struct gda_dialect_ops **ops);
+
+/**
+ * gda_control_cq_stride - from an entry of a CQ to the next
+ * @cmd: what gda_control_check_cq() accepted
+ * @ops: the dialect
+ *
+ * Return: bytes.
+ */
+static inline u32 gda_control_cq_stride(const struct gda_cq_create *cmd,
+					const struct gda_dialect_ops *ops)
+{
+	return cmd->stride ? cmd->stride : ops->cqe_bytes << ops->cqe_wide;
+}
 
 /**
  * gda_control_init_qp - fill in what the caller of a creation says about a queue

@@ -25,9 +25,10 @@ int gda_control_find_parts(struct gda_control_parts *parts, const struct gda_qp_
 	    gda_control_part_missing(&parts->recv, cmd->recv_counter))
 		return -ENOENT;
 	recv_cq = parts->recv_cq.cq;
-	if (parts->cq.cq->dialect != ops)
+	if (parts->cq.cq->dialect->id != ops->id)
 		return -EINVAL;
-	if (recv_cq && (recv_cq->dialect != ops || recv_cq->collapsed))
+	if (recv_cq && (recv_cq->dialect->id != ops->id || recv_cq->collapsed ||
+			recv_cq->wide < ops->cqe_wide))
 		return -EINVAL;
 	return parts->cq.cq->collapsed && *parts->cq.users ? -EBUSY : 0;
 }

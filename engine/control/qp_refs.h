@@ -43,7 +43,8 @@ struct gda_control_parts {
  * @ctx: the host's context
  *
  * Return: 0; -ENOENT no such CQ or counter; -EINVAL a CQ of another dialect, or immediates in
- * a collapsed CQ; -EBUSY a collapsed CQ that another QP uses.
+ * a collapsed CQ, or in one of places that are too short for them; -EBUSY a collapsed CQ that
+ * another QP uses.
  */
 int gda_control_find_parts(struct gda_control_parts *parts, const struct gda_qp_create *cmd,
 			   const struct gda_dialect_ops *ops, void *ctx);

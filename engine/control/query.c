@@ -13,6 +13,8 @@ void gda_control_query_qp(const struct gda_engine_qp *q, struct gda_qp_query *cm
 	cmd->syndrome = q->dialect->syndrome(first);
 	cmd->vendor = first.cause;
 	cmd->sq_depth = q->depth;
+	cmd->sq_entry = q->dialect->slot_bytes;
+	cmd->qkey = q->qkey;
 	cmd->qpn = q->qpn;
 	cmd->error_index = READ_ONCE(q->first_error);
 	cmd->consumer = READ_ONCE(q->ci);

@@ -19,11 +19,9 @@ static const struct gda_request gda_requests[GDA_IOC_NR_END] = {
 	GDA_REQUEST(DESTROY, GDA_DESTROY_CONTEXT, offsetof(struct gda_destroy, reserved)),
 	GDA_REQUEST(CQ_CREATE, GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE | GDA_CQ_DMABUF |
 		    GDA_CQ_DBREC_DMABUF | GDA_CQ_IGNORE_OVERRUN,
-		    offsetof(struct gda_cq_create, reserved),
-		    offsetof(struct gda_cq_create, reserved2)),
+		    offsetof(struct gda_cq_create, reserved)),
 	GDA_REQUEST(QP_CREATE, GDA_QP_POLLED | GDA_QP_SQ_DMABUF | GDA_QP_DBREC_DMABUF,
-		    offsetof(struct gda_qp_create, reserved),
-		    offsetof(struct gda_qp_create, reserved2)),
+		    offsetof(struct gda_qp_create, reserved)),
 	GDA_REQUEST(QP_ADDRESS, 0, offsetof(struct gda_qp_address, reserved)),
 	GDA_REQUEST(QP_CONNECT, 0, offsetof(struct gda_qp_connect, reserved)),
 	GDA_REQUEST(MR_REG_USER, GDA_MR_ZERO_BASED, offsetof(struct gda_mr_reg_user, reserved)),

@@ -40,25 +40,31 @@ struct gda_ring_scan {
  *	GDA_ENGINE_MAX_SQ_BYTES
  * @max_user_index: largest user index of a queue
  * @cqe_bytes: of an entry of a CQ
+ * @cqe_at: offset of an entry in a place twice as long (gda_engine_cq.wide)
+ * @cqe_wide: places are twice as long unless the creator of a CQ asks otherwise, and must be where
+ *	immediates arrive. Of other dialects they are not, on devices that are told by control calls
  * @cqe_last: offset in an entry of the 4-byte word that ->finish() stores last
+ * @wide: the table of its queues of longer slots, or NULL: there are none
  * @uc: the table of its queues of unreliable connections, or NULL: there are none
  * @ud: likewise, of datagrams; it has a @route
  * @unreliable: a request is done once it is sent: what the peer has against it, the queue is not
  *	told (gda_engine_lose())
  * @unordered: completions of what was in flight at the same time come in any order (flight.c);
  *	its queues complete to rings
+ * @named: each request names who responds, in q->work.target, and its completion has the request's
+ *	id. Such a queue is not connected, and is ready when it is created. It has a @route
  * @published: read doorbell and record, each once, and compare them with those that
  *	were seen before. Called in any state of the queue. A doorbell that has the number of
  *	another queue counts unless it is q->stray
  * @record: fill in a doorbell record that says what the last one said, for a queue whose
- *	own record is gone
+ *	own record is gone. NULL: the dialect has no records, neither of doorbells nor of consumers'
+ *	indices, and its CQs are rings
  * @decode: copy the entry at q->ci out of the queue and decode it. @avail slots are
  *	published, at least 1. On failure work->slots (1 to @avail) and work->opcode are
  *	still valid, for the error completion
  * @route: find the queue that responds to q->work: NULL if it is gone, or why the request fails. A
  *	dialect whose queues are connected has no @route: gda_engine_peer() finds the responder of a
  *	visit
- * @echo: completions have q->work.target.id
  * @posted: how many entries of a receive queue were posted and not taken, by its record, which is
  *	read once: any number of 16 bits. NULL: the dialect has no receive queues
  * @recv: copy an entry out of a receive queue and decode it, all but its index: entry number @at,
@@ -84,11 +90,14 @@ struct gda_dialect_ops {
 	u32 max_user_index;
 	u32 cqe_bytes;
 	u32 cqe_last;
+	u32 cqe_at;
+	bool cqe_wide;
+	const struct gda_dialect_ops *wide;
 	const struct gda_dialect_ops *uc;
 	const struct gda_dialect_ops *ud;
 	bool unreliable;
 	bool unordered;
-	bool echo;
+	bool named;
 	void (*published)(const struct gda_engine_qp *q, struct gda_ring_scan *scan);
 	void (*record)(const struct gda_engine_qp *q, __be32 *rec);
 	struct gda_status (*decode)(const struct gda_engine_qp *q, u32 avail,
@@ -129,6 +138,21 @@ const struct gda_dialect_ops *gda_dialect_find_cq(u32 id);
  * Return: its table, or NULL.
  */
 const struct gda_dialect_ops *gda_dialect_service(const struct gda_dialect_ops *ops, u32 service);
+
+/**
+ * gda_dialect_slots - the table of a dialect for queues of slots so long
+ * @ops: the dialect
+ * @bytes: of a slot, anything that a user chose; 0: the shortest that the dialect has
+ *
+ * Return: its table, or NULL.
+ */
+static inline const struct gda_dialect_ops *gda_dialect_slots(const struct gda_dialect_ops *ops,
+							      u32 bytes)
+{
+	if (!bytes || bytes == ops->slot_bytes)
+		return ops;
+	return ops->wide && bytes == ops->wide->slot_bytes ? ops->wide : NULL;
+}
 
 /**
  * gda_dialect_features - the feature bits of all dialects

@@ -5,3 +5,4 @@
  * own have another file of this name, which includes this one.
  */
 GDA_DIALECT(mlx5)
+GDA_DIALECT(efa)

@@ -416,6 +416,7 @@ const struct gda_dialect_ops gda_dialect_mlx5 = {
 	.slot_bytes = GDA_MLX5_SLOT_BYTES,
 	.max_depth = GDA_MLX5_MAX_DEPTH,
 	.max_user_index = GDA_MLX5_MAX_USER_INDEX,
+	.cqe_at = GDA_MLX5_CQE_BYTES,
 	.cqe_bytes = GDA_MLX5_CQE_BYTES,
 	.cqe_last = offsetof(struct gda_mlx5_cqe, wqe_counter),
 	.uc = &gda_mlx5_uc,

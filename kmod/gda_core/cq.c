@@ -35,18 +35,15 @@ static int gda_cq_alloc_entries(struct gda_ctx *ctx, struct gda_cq *cq,
 
 	if (cq->region_umem.addr) {
 		cq->engine_cq.entries = cq->region_umem.addr +
-					cq->engine_cq.wide * cq->engine_cq.dialect->cqe_bytes;
+					cq->engine_cq.wide * cq->engine_cq.dialect->cqe_at;
 		return gda_umem_insert(&cq->region_umem);
 	}
-	/* entries of its own are never wide */
-	if (WARN_ON_ONCE(cq->engine_cq.wide))
-		return -EINVAL;
-	bytes = cmd->depth * cq->engine_cq.dialect->cqe_bytes;
+	bytes = cmd->depth * cq->engine_cq.dialect->cqe_bytes << cq->engine_cq.wide;
 	region = gda_region_create(ctx, DIV_ROUND_UP(bytes, PAGE_SIZE), map, NULL);
 	if (IS_ERR(region))
 		return PTR_ERR(region);
 	cq->region = region;
-	cq->engine_cq.entries = region->kaddr;
+	cq->engine_cq.entries = region->kaddr + cq->engine_cq.wide * cq->engine_cq.dialect->cqe_at;
 	return 0;
 }
 
@@ -54,6 +51,8 @@ static int gda_cq_alloc_rec(struct gda_ctx *ctx, struct gda_cq *cq)
 {
 	int ret;
 
+	if (!cq->engine_cq.dialect->record)
+		return 0;
 	if (cq->rec_umem.addr) {
 		cq->engine_cq.consumer = cq->rec_umem.addr;
 		ret = gda_umem_insert(&cq->rec_umem);
@@ -211,7 +210,8 @@ static int gda_cq_borrow(struct gda_ctx *ctx, struct gda_cq *cq,
 		return gda_umem_get_both(&cq->region_umem, &cq->rec_umem, user,
 					 cmd->depth * bytes << user->wide, bytes);
 	if (!ret && cmd->flags & GDA_CQ_DMABUF)
-		ret = gda_umem_get(&cq->region_umem, &cmd->cq_memory, cmd->depth * bytes, bytes);
+		ret = gda_umem_get(&cq->region_umem, &cmd->cq_memory,
+				   cmd->depth * gda_control_cq_stride(cmd, dialect), bytes);
 	if (!ret && cmd->flags & GDA_CQ_DBREC_DMABUF)
 		ret = gda_umem_get(&cq->rec_umem, &cmd->dbrec_memory, GDA_RECORD_BYTES,
 				   GDA_RECORD_BYTES);

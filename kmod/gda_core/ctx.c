@@ -81,6 +81,7 @@ struct gda_ctx *gda_ctx_create(struct file *file)
 	gda_payer_init(ctx);
 	xa_init_flags(&ctx->objects, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&ctx->cqs, XA_FLAGS_ACCOUNT);
+	gda_addresses_init(&ctx->addresses);
 	xa_init_flags(&ctx->regions, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	file->f_mapping = ctx->inode->i_mapping;
 	gda_stat_add(GDA_STAT_CONTEXTS, 1);
@@ -127,6 +128,7 @@ static int gda_ctx_associate(struct gda_ctx *ctx, struct gda_device *dev, u32 id
 	gda_payer_bind(ctx);
 	ctx->exec.dev = dev;
 	ctx->id = id;
+	gda_addresses_bind(ctx);
 	ret = ops->bind ? ops->bind(&ctx->exec) : 0;
 	if (ret)
 		return ret;
@@ -259,6 +261,7 @@ void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
 	WARN_ON_ONCE(!xa_empty(&ctx->regions));
 	xa_destroy(&ctx->objects);
 	xa_destroy(&ctx->cqs);
+	gda_addresses_free(&ctx->addresses);
 	xa_destroy(&ctx->regions);
 	iput(ctx->inode);
 	gda_opener_put(&ctx->opener);

@@ -21,6 +21,7 @@
  *   cq->lock           spinlock  entries of a CQ
  *   worker.event_lock  spinlock  events that a context's worker is to signal
  *   payer.lock         spinlock  which process pays for a context's worker
+ *   gda_ah_lock        spinlock  which address handles are twins
  *   gda_dead_lock      spinlock  contexts that are kept after their end
  *
  * Nothing under ctx->lock or map_lock takes mmap_lock, and a fault never takes ctx->lock.
@@ -54,6 +55,7 @@
 #include <gda/mem.h>
 
 #include "account.h"
+#include "address.h"
 #include "control/connect.h"
 #include "control/create.h"
 #include "control/event.h"
@@ -207,6 +209,7 @@ struct gda_ctx {
 	struct gda_account account;	/* what the context is charged to, once bound */
 	struct xarray objects;		/* handle -> struct gda_object */
 	struct xarray cqs;		/* number -> struct gda_cq; readers: gda_srcu */
+	struct gda_addresses addresses;
 	atomic_t wait_turn;		/* changes when waiting QPs have to ask again, see wait.c */
 	struct inode *inode;		/* the mapping all VMAs hang on */
 
@@ -237,6 +240,7 @@ enum gda_object_type {
 	GDA_OBJECT_CQ,
 	GDA_OBJECT_COUNTER,
 	GDA_OBJECT_MR,
+	GDA_OBJECT_PEER,
 	GDA_OBJECT_SRQ,			/* objects of a client: this one and the next */
 	GDA_OBJECT_UMEM,
 	GDA_OBJECT_TYPES,
@@ -265,7 +269,7 @@ struct gda_object_ops {
 };
 
 extern const struct gda_object_ops gda_qp_ops, gda_cq_ops, gda_counter_ops,
-				   gda_mr_ops, gda_srq_ops, gda_umem_ops;
+				   gda_mr_ops, gda_peer_ops, gda_srq_ops, gda_umem_ops;
 
 int gda_object_reserve(struct gda_ctx *ctx, struct gda_object *obj, u8 type);
 void gda_object_abort(struct gda_object *obj);
@@ -277,7 +281,7 @@ struct gda_region *gda_object_region(struct gda_ctx *ctx, u32 handle, u32 type, 
 int gda_object_destroy(struct gda_ctx *ctx, u32 handle);
 void gda_object_destroy_all(struct gda_ctx *ctx);
 
-/* A mark in ctx->objects of all objects but MRs, which are many, so that a search is short. */
+/* A mark in ctx->objects of all objects but MRs and peers, which are many: for a short search. */
 #define GDA_OBJECT_FEW	XA_MARK_1
 
 /* ctx.c */

@@ -40,6 +40,7 @@ union gda_ucmd {
 	struct gda_mr_reg_peer mr_reg_peer;
 	struct gda_device_info device_info;
 	struct gda_record_set record_set;
+	struct gda_peer_add peer_add;
 };
 
 /*
@@ -258,6 +259,11 @@ err_fd:
 	return ret;
 }
 
+static struct gda_object *gda_ioc_peer_add(struct gda_ctx *ctx, union gda_ucmd *ucmd)
+{
+	return gda_peer_add(ctx, &ucmd->peer_add);
+}
+
 struct gda_ioctl_op {
 	unsigned int cmd;
 	u32 size;
@@ -291,7 +297,7 @@ static const struct gda_ioctl_op gda_ioctl_ops[] = {
 	       .fn = gda_ioc_region, .respond = true),
 	GDA_OP(CQ_CREATE, struct gda_cq_create, dbrec,
 	       .create = gda_ioc_cq_create, .locks = true),
-	GDA_OP(QP_CREATE, struct gda_qp_create, reserved2,
+	GDA_OP(QP_CREATE, struct gda_qp_create, sq_entry,
 	       .create = gda_ioc_qp_create, .locks = true),
 	GDA_OP(QP_ADDRESS, struct gda_qp_address, address,
 	       .fn = gda_ioc_qp_address, .respond = true),
@@ -318,6 +324,8 @@ static const struct gda_ioctl_op gda_ioctl_ops[] = {
 	       .fn = gda_ioc_device_info, .unbound = true, .respond = true),
 	GDA_OP(RECORD, struct gda_record_set, ring,
 	       .fn = gda_ioc_record, .locks = true),
+	GDA_OP(PEER_ADD, struct gda_peer_add, address,
+	       .create = gda_ioc_peer_add),
 };
 
 /* Copy the command in and apply the rules that hold for all of them. */

@@ -17,6 +17,7 @@ static const struct gda_object_ops * const gda_object_ops[GDA_OBJECT_TYPES] = {
 	[GDA_OBJECT_CQ] = &gda_cq_ops,
 	[GDA_OBJECT_COUNTER] = &gda_counter_ops,
 	[GDA_OBJECT_MR] = &gda_mr_ops,
+	[GDA_OBJECT_PEER] = &gda_peer_ops,
 	[GDA_OBJECT_SRQ] = &gda_srq_ops,
 	[GDA_OBJECT_UMEM] = &gda_umem_ops,
 };
@@ -67,7 +68,7 @@ void gda_object_complete(struct gda_object *obj)
 	/* the index is reserved: this allocates nothing and cannot fail */
 	old = xa_store(&obj->ctx->objects, obj->handle, obj, GDA_GFP_USER);
 	WARN_ON_ONCE(old);
-	if (obj->type != GDA_OBJECT_MR)
+	if (obj->type != GDA_OBJECT_MR && obj->type != GDA_OBJECT_PEER)
 		xa_set_mark(&obj->ctx->objects, obj->handle, GDA_OBJECT_FEW);
 }
 

@@ -66,6 +66,8 @@ static int gda_qp_alloc_rec(struct gda_ctx *ctx, struct gda_qp *qp)
 {
 	int ret;
 
+	if (!qp->engine_qp.dialect->record)
+		return 0;
 	if (!qp->rec_umem.addr)
 		return gda_cell_alloc(ctx, ctx->rec, GDA_REC_PAGES, GDA_CELL_RECORD,
 				      &qp->rec);
@@ -283,7 +285,7 @@ static void gda_qp_kill(struct gda_object *obj)
 		 * unlink it from lookups first, so that no peer connects to it after
 		 * qp_disconnect()
 		 */
-		xa_erase(&ctx->dev->qps, qp->exec.number);
+		gda_addresses_release(qp, qp->exec.number);
 		ctx->dev->ops->qp_disconnect(&qp->exec);
 	}
 	if (qp->polled && obj->published)
@@ -433,7 +435,7 @@ static int gda_qp_add_to_device(struct gda_device *dev, struct gda_qp *qp)
 	u32 qpn;
 	int ret;
 
-	ret = gda_number_reserve(dev, &qpn);
+	ret = gda_addresses_reserve(qp, &qpn);
 	if (ret)
 		return ret;
 	qp->engine_qp.qpn = qpn;
@@ -448,14 +450,13 @@ static int gda_qp_add_to_device(struct gda_device *dev, struct gda_qp *qp)
 	ret = gda_qp_create_exec(qp);
 	if (ret) {
 		qp->exec.number = 0;
-		xa_erase(&dev->qps, qpn);
+		gda_addresses_release(qp, qpn);
 		return ret;
 	}
 	/* chosen here, so that the worker does not look up the executor at each visit */
 	if (qp->exec.window || !ops->engine)
 		qp->visit = ops->visit;
-	/* the index is reserved: this allocates nothing and cannot fail */
-	xa_store(&dev->qps, qpn, qp, GDA_GFP_USER);
+	gda_addresses_publish(qp);
 	return 0;
 }
 

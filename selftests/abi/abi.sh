@@ -14,7 +14,7 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/gda-abi.XXXXXX") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 PATH=$PATH:/usr/local/cuda/bin
 warn=(-Wall -Wextra -Werror)
-tables=(ioctl mlx5 cause cm wc record netlink)
+tables=(ioctl mlx5 efa cause cm wc record netlink)
 n=0 rc=0 plan=$((5 * ${#tables[@]} + 16))
 
 # test NAME COMMAND...: skipped if the first word of the command is not installed

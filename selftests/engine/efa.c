@@ -10,8 +10,6 @@
 #include "host.h"
 #include "kselftest_harness.h"
 
-extern const struct gda_dialect_ops gda_dialect_efa, gda_dialect_efa_wide;
-
 #define DEPTH	16U
 #define CQ	64U
 #define SIZE	8192U
@@ -23,13 +21,13 @@ extern const struct gda_dialect_ops gda_dialect_efa, gda_dialect_efa_wide;
 
 static int dom_a, dom_b;
 
-/* What gda_host_target() answers. */
+/* What find_target() answers. */
 static struct {
 	struct gda_engine_qp *peer;
 	struct gda_status st;
 } target;
 
-struct gda_status gda_host_target(struct gda_engine_qp *q, struct gda_engine_qp **peer)
+static struct gda_status find_target(struct gda_engine_qp *q, struct gda_engine_qp **peer)
 {
 	const struct gda_target *to = &q->work.target;
 
@@ -51,17 +49,18 @@ FIXTURE(efa) {
 	struct th_rand r;
 	struct th_qp *a, *b;
 	struct th_mr *l, *m;
+	const struct gda_dialect_ops *ops;
 	u32 bytes;		/* of an entry */
 	u64 next, read;
 	u8 flat[2][SIZE];
 };
 
 FIXTURE_VARIANT(efa) {
-	const struct gda_dialect_ops *ops;
+	u32 bytes;		/* of an entry */
 };
 
-FIXTURE_VARIANT_ADD(efa, narrow) { .ops = &gda_dialect_efa };
-FIXTURE_VARIANT_ADD(efa, wide) { .ops = &gda_dialect_efa_wide };
+FIXTURE_VARIANT_ADD(efa, narrow) { .bytes = GDA_EFA_SLOT_BYTES };
+FIXTURE_VARIANT_ADD(efa, wide) { .bytes = GDA_EFA_WIDE_BYTES };
 
 static struct th_qp *open_efa(struct th_dev *dev, void *dom, const struct gda_dialect_ops *ops)
 {
@@ -83,9 +82,11 @@ FIXTURE_SETUP(efa)
 {
 	memset(self, 0, sizeof(*self));
 	self->r.s = 1;
-	self->bytes = variant->ops->slot_bytes;
-	self->a = open_efa(&self->dev, &dom_a, variant->ops);
-	self->b = open_efa(&self->dev, &dom_b, variant->ops);
+	self->bytes = variant->bytes;
+	self->ops = gda_dialect_slots(&gda_dialect_efa, variant->bytes);
+	th_target = find_target;
+	self->a = open_efa(&self->dev, &dom_a, self->ops);
+	self->b = open_efa(&self->dev, &dom_b, self->ops);
 	self->b->q.recv_cq = &self->b->cq;
 	self->l = th_mr_new(&self->dev, &dom_a, 0x10000, SIZE, GDA_ACCESS_ALL, 12, 0);
 	self->m = th_mr_new(&self->dev, &dom_b, 0x90000, SIZE, GDA_ACCESS_ALL, 9, 0);
@@ -232,7 +233,7 @@ TEST_F(efa, golden_bytes_both_ways)
 		n = (u32)strlen(g->bytes) / 2;
 		hex(post(self, &r), n, is);
 		EXPECT_STREQ(g->bytes, is) TH_LOG("row %u", i);
-		st = variant->ops->decode(&self->a->q, 1, &w);
+		st = self->a->q.dialect->decode(&self->a->q, 1, &w);
 		EXPECT_EQ(0, st.class) TH_LOG("row %u: cause %u", i, st.cause);
 		EXPECT_EQ(g->id, w.target.id);
 		EXPECT_EQ(AH, w.target.handle);
@@ -282,7 +283,7 @@ TEST_F(efa, a_million_random_entries_decode_to_what_was_encoded)
 		}
 		self->a->q.ci = self->next;
 		post(self, &r);
-		st = variant->ops->decode(&self->a->q, 1, &w);
+		st = self->a->q.dialect->decode(&self->a->q, 1, &w);
 		wrong += st.class || w.target.id != r.id || w.remote.addr != r.raddr ||
 			 w.remote.key != r.rkey || w.remote.len != r.len || w.imm != r.imm ||
 			 w.inlined != inlined ||
@@ -443,7 +444,7 @@ TEST_F(efa, S5_what_no_producer_writes_is_refused_by_name)
 		EXPECT_EQ(0, self->a->q.bytes);
 		/* begin anew */
 		th_qp_free(self->a);
-		self->a = open_efa(&self->dev, &dom_a, variant->ops);
+		self->a = open_efa(&self->dev, &dom_a, self->ops);
 		self->a->db = 0;
 		self->next = 0;
 		self->read = 0;
@@ -497,7 +498,7 @@ TEST_F(efa, Q4_every_doorbell)
 			u32 ahead = (u16)(db - ci);
 
 			memcpy(&self->a->db, &stored, sizeof(stored));
-			variant->ops->published(&self->a->q, &scan);
+			self->a->q.dialect->published(&self->a->q, &scan);
 			EXPECT_EQ(ahead <= DEPTH ? ahead : 0, scan.ahead);
 			EXPECT_EQ(ahead > DEPTH && ahead < 0x8000 + DEPTH, scan.illegal);
 		}

@@ -7,7 +7,7 @@ BUILD		?= build
 
 ETEST_OUT	:= $(BUILD)/selftests/engine
 ETEST_DIR	:= selftests/engine
-ETEST_NAMES	:= bytes decode doorbell access error cq model fetch imm atomic async_copy flight flight_steps wait order send send_error send_model recv decode_list order_send unreliable datagram
+ETEST_NAMES	:= bytes decode doorbell access error cq model fetch imm atomic async_copy flight flight_steps wait order send send_error send_model recv decode_list order_send unreliable datagram efa
 ETEST_FLAGS	= $(DEPFLAGS) -std=gnu11 -O2 $(TEST_DEBUG) -Wall -Wextra -Werror -Ilib/host -Iuapi \
 		   -Iengine -Iengine/dialect -Ikmod/include -I$(ETEST_DIR) -isystem $(BUILD)/kselftest
 ETEST_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined \
@@ -39,7 +39,7 @@ $(ETEST_OUT)/obj/mlx5dv.o: $(ETEST_DIR)/mlx5dv.c $(ETEST_DIR)/mlx5dv.h $(OPTIONA
 
 $(ETEST_OUT)/bytes: $(ETEST_OUT)/obj/mlx5dv.o
 
-$(ETEST_NAMES:%=$(ETEST_OUT)/%) $(ETEST_OUT)/efa: $(ETEST_OUT)/%: $(ETEST_DIR)/%.c $(ETEST_OBJ) \
+$(ETEST_NAMES:%=$(ETEST_OUT)/%): $(ETEST_OUT)/%: $(ETEST_DIR)/%.c $(ETEST_OBJ) \
 		selftests/engine/engine.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) -pthread -o $@ $< $(filter %.o,$^) $(ETEST_LIBS)
@@ -56,17 +56,6 @@ $(ETEST_PLAIN:%=$(ETEST_OUT)/plain/%): $(ETEST_OUT)/plain/%: $(ETEST_OUT)/%
 
 $(ETEST_CHOSEN:%=$(ETEST_OUT)/chosen/%): $(ETEST_OUT)/chosen/%: $(ETEST_OUT)/%
 	@mkdir -p $(@D)
-	@printf '#!/bin/sh\nTH_ORDER=20261127 exec $<\n' >$@ && chmod +x $@
-
-# A dialect that no device offers yet, so only tests are built with it.
-TEST_NATIVE	+= $(ETEST_OUT)/efa $(ETEST_OUT)/plain/efa $(ETEST_OUT)/chosen/efa
-
-$(ETEST_OUT)/efa: $(ETEST_OUT)/obj/engine/dialect/efa/efa.o
-
-$(ETEST_OUT)/plain/efa: $(ETEST_OUT)/efa
-	@printf '#!/bin/sh\nTH_ORDER=plain exec $<\n' >$@ && chmod +x $@
-
-$(ETEST_OUT)/chosen/efa: $(ETEST_OUT)/efa
 	@printf '#!/bin/sh\nTH_ORDER=20261127 exec $<\n' >$@ && chmod +x $@
 
 # The library's decoder of entries, beside the engine.

@@ -504,6 +504,13 @@ struct gda_engine_qp *gda_host_datagram(const struct gda_engine_qp *q)
 	return to && q->work.to.number == to->q.qpn && q->work.to.key == TH_QKEY ? &to->q : NULL;
 }
 
+struct gda_status (*th_target)(struct gda_engine_qp *q, struct gda_engine_qp **peer);
+
+struct gda_status gda_host_target(struct gda_engine_qp *q, struct gda_engine_qp **peer)
+{
+	return th_target(q, peer);
+}
+
 int gda_host_recv_datagram(struct gda_engine_qp *q, struct gda_engine_qp *peer,
 			   const struct gda_exec_mems *mems)
 {

@@ -126,6 +126,9 @@ u64 th_imm(struct th_qp *qp, u8 ce, u32 imm, const struct th_mr *l, u64 loff,
 	   const struct th_mr *r, u64 roff, u32 len);
 u64 th_send(struct th_qp *qp, u8 ce, const struct gda_sge *sge, u32 n);
 u64 th_send_inline(struct th_qp *qp, u8 ce, const void *data, u32 len);
+/* What gda_host_target() does, set by a test of queues whose requests name their responder. */
+extern struct gda_status (*th_target)(struct gda_engine_qp *q, struct gda_engine_qp **peer);
+
 /* Whom a datagram of th_datagram() is for; @flow: of its global header, or 0. */
 struct th_to {
 	u32 number;

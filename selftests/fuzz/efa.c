@@ -9,14 +9,6 @@
 
 #define DEPTH	8U
 
-extern const struct gda_dialect_ops gda_dialect_efa, gda_dialect_efa_wide;
-
-struct gda_status gda_host_target(struct gda_engine_qp *q, struct gda_engine_qp **peer)
-{
-	*peer = q->peer;
-	return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
-}
-
 static void check_decoded(const struct gda_efa_wide_wqe *e, const struct gda_work *w, bool wide)
 {
 	HOLDS(w->slots == 1);
@@ -50,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!qp)
 		qp = th_qp_new(&dev, &dev, 2 * DEPTH, 0);
 	flags = take8(&in);
-	ops = flags & 1 ? &gda_dialect_efa_wide : &gda_dialect_efa;
+	ops = flags & 1 ? gda_dialect_efa.wide : &gda_dialect_efa;
 	qp->q.dialect = ops;
 	qp->q.depth = DEPTH;
 	qp->q.ci = flags >> 4;

@@ -16,11 +16,11 @@ FUZZ_HEADERS	:= $(wildcard uapi/gda/*.h lib/host/*.h lib/core/*.h lib/device/inp
 FUZZ_SRC_decode	:= $(wildcard engine/*.c engine/dialect/*.c) selftests/engine/host.c \
 		   selftests/engine/host_rq.c
 FUZZ_SRC_engine	:= $(FUZZ_SRC_decode)
-FUZZ_SRC_efa	:= $(FUZZ_SRC_decode) engine/dialect/efa/efa.c
+FUZZ_SRC_efa	:= $(FUZZ_SRC_decode)
 # The engine as its own tests have it, under the same sanitizers (engine.mk).
 FUZZ_LIB_decode	= $(ETEST_OBJ)
 FUZZ_LIB_engine	= $(ETEST_OBJ)
-FUZZ_LIB_efa	= $(ETEST_OBJ) $(ETEST_OUT)/obj/engine/dialect/efa/efa.o
+FUZZ_LIB_efa	= $(ETEST_OBJ)
 FUZZ_LIB_uapi	:= $(BUILD)/selftests/inproc/asan/libgda.a
 FUZZ_LIB_keys	:= $(FUZZ_LIB_uapi)
 FUZZ_LIB_cm	:= $(FUZZ_LIB_uapi)
@@ -46,7 +46,7 @@ $(FUZZ_OUT)/replay-$1: $(FUZZ_OUT)/$1.bin $(FUZZ_OUT)/corpus/$1.unpacked
 
 $(FUZZ_OUT)/$1: selftests/fuzz/$1.c $$(FUZZ_SRC_$1) $$(FUZZ_FROM_$1) $$(FUZZ_HEADERS)
 	@mkdir -p $$(@D)
-	clang $$(FUZZ_FLAGS) $$(LIB_CPPFLAGS) $$(HAVE_pmix) $$(FUZZ_SANITIZE) -fsanitize=fuzzer -o $$@ $$(filter-out $(FUZZ_WITHIN_$1),$$(filter %.c,$$^))
+	clang $$(FUZZ_FLAGS) $$(LIB_CPPFLAGS) $$(LIB_SPEAKS) $$(HAVE_pmix) $$(FUZZ_SANITIZE) -fsanitize=fuzzer -o $$@ $$(filter-out $(FUZZ_WITHIN_$1),$$(filter %.c,$$^))
 endef
 
 $(FUZZ_OUT)/cm.bin $(FUZZ_OUT)/cm: $(FUZZ_WITHIN_cm)

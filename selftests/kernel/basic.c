@@ -63,23 +63,26 @@ TEST_F(basic, nop_completes)
 TEST_F(basic, dialect_of_a_cq)
 {
 	static const struct {
-		uint32_t dialect, reserved;
+		uint32_t dialect, stride;
 		size_t size;
 		int err;
 	} rows[] = {
 		{ 0, 0, offsetof(struct gda_cq_create, dialect), 0 },
 		{ 0, 0, sizeof(struct gda_cq_create), 0 },
 		{ GDA_DIALECT_MLX5, 0, sizeof(struct gda_cq_create), 0 },
-		{ GDA_DIALECT_MLX5 + 1, 0, sizeof(struct gda_cq_create), -EOPNOTSUPP },
+		{ GDA_DIALECT_EFA, 0, sizeof(struct gda_cq_create), -EINVAL },
+		{ GDA_DIALECT_EFA + 1, 0, sizeof(struct gda_cq_create), -EOPNOTSUPP },
 		{ ~0U, 0, sizeof(struct gda_cq_create), -EOPNOTSUPP },
-		{ 0, 1, sizeof(struct gda_cq_create), -EOPNOTSUPP },
+		{ 0, GDA_MLX5_SLOT_BYTES, sizeof(struct gda_cq_create), 0 },
+		{ 0, 1, sizeof(struct gda_cq_create), -EINVAL },
+		{ 0, 2 * GDA_MLX5_SLOT_BYTES, sizeof(struct gda_cq_create), -EINVAL },
 	};
 	struct t_wr nop = { .opcode = GDA_MLX5_NOP };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct gda_cq_create cq = {
 			.size = (uint32_t)rows[i].size, .flags = GDA_CQ_COLLAPSED, .depth = 1,
-			.dialect = rows[i].dialect, .reserved2 = rows[i].reserved,
+			.dialect = rows[i].dialect, .stride = rows[i].stride,
 		};
 		struct t_qp qp;
 

@@ -4,7 +4,7 @@
 
 BUILD ?= build
 
-GDA_KSELFTEST_SHARED := util object post requests group nl
+GDA_KSELFTEST_SHARED := util object post requests group nl efa_queue
 GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) causes move nth reload rxe sweep sweep_map \
 	sweep_memory sweep_ib tenant,$(basename $(notdir $(wildcard selftests/kernel/*.c))))
 GDA_KSELFTEST_OBJS := $(GDA_KSELFTEST_SHARED:%=$(BUILD)/selftests/kernel/%.o)
@@ -97,7 +97,7 @@ GDA_LIB32_OBJ	:= $(GDA_LIB32_SRC:%.c=$(BUILD)/selftests/kernel32/%.o)
 
 $(GDA_LIB32_OBJ): $(BUILD)/selftests/kernel32/%.o: %.c lib/lib.mk selftests/kernel/kernel.mk
 	@mkdir -p $(@D)
-	$(CC) $(LIB_CPPFLAGS) $(DEPFLAGS) -std=gnu11 -O1 $(TEST_DEBUG) -Wall -Wextra -Werror -m32 \
+	$(CC) $(LIB_CPPFLAGS) $(LIB_SPEAKS) $(DEPFLAGS) -std=gnu11 -O1 $(TEST_DEBUG) -Wall -Wextra -Werror -m32 \
 		-D_FILE_OFFSET_BITS=64 -idirafter /usr/include/x86_64-linux-gnu -c -o $@ $<
 
 $(GDA_LIB32): $(GDA_LIB32_OBJ)

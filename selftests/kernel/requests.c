@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <gda/record.h>
+#include "efa_queue.h"
 #include "requests.h"
 
 #define FIELD(type, member, bits) {						\
@@ -51,7 +52,6 @@ const struct t_call t_calls[T_CALLS] = {
 						    GDA_CQ_DMABUF | GDA_CQ_DBREC_DMABUF |
 						    GDA_CQ_IGNORE_OVERRUN),
 			FIELD(gda_cq_create, reserved, 0),
-			FIELD(gda_cq_create, reserved2, 0),
 		},
 	},
 	[GDA_IOC_NR_QP_CREATE] = {
@@ -61,7 +61,6 @@ const struct t_call t_calls[T_CALLS] = {
 			FIELD(gda_qp_create, flags, GDA_QP_POLLED | GDA_QP_SQ_DMABUF |
 						    GDA_QP_DBREC_DMABUF),
 			FIELD(gda_qp_create, reserved, 0),
-			FIELD(gda_qp_create, reserved2, 0),
 		},
 	},
 	[GDA_IOC_NR_QP_ADDRESS] = {
@@ -142,12 +141,25 @@ const struct t_call t_calls[T_CALLS] = {
 			FIELD(gda_record_set, reserved, 0),
 		},
 	},
+	[GDA_IOC_NR_PEER_ADD] = {
+		CALL(PEER_ADD, gda_peer_add), CREATES(gda_peer_add),
+		.zero = { FIELD(gda_peer_add, flags, 0) },
+	},
 	[GDA_IOC_NR_REGION_EXPORT] = {
 		CALL(REGION_EXPORT, gda_region_export), HANDLE(gda_region_export),
 		.output = true, .creates = true,
 		.zero = { FIELD(gda_region_export, flags, 0) },
 	},
 };
+
+/* A QP that others may name: whom PEER_ADD requests are about. */
+static int t_world_named(struct t_world *w)
+{
+	struct t_efa q;
+	int err = t_efa_create(&q, w->fd, 1, 0, 0);
+
+	return err ? err : t_efa_address(w->fd, q.qpc.handle, w->address);
+}
 
 /* A dma-buf of this world's send queue: what MR_REG_DMABUF requests register. */
 static int t_world_export(struct t_world *w)
@@ -189,6 +201,7 @@ int t_world_open(struct t_world *w)
 	w->qp = qp.handle;
 	w->mr = mr.handle;
 	w->gpu = t_gpu_open(T_PAGE, 0, &w->gpu_mem);
+	err = err ? err : t_world_named(w);
 	return err ? err : t_world_export(w);
 }
 
@@ -280,6 +293,7 @@ int t_request(struct t_world *w, unsigned int nr, void *buf)
 	struct gda_mr_reg_peer *peer = buf;
 	struct gda_cq_event *event = buf;
 	struct gda_record_set *record = buf;
+	struct gda_peer_add *peer_add = buf;
 
 	t_world_temp_destroy(w);
 	memset(buf, 0, T_REQUEST_MAX);
@@ -333,6 +347,9 @@ int t_request(struct t_world *w, unsigned int nr, void *buf)
 		break;
 	case GDA_IOC_NR_RECORD:
 		record->records = GDA_RECORD_MIN;
+		break;
+	case GDA_IOC_NR_PEER_ADD:
+		memcpy(peer_add->address, w->address, sizeof(w->address));
 		break;
 	}
 	return w->fd;

@@ -38,6 +38,12 @@ struct gda_engine_qp *gda_host_datagram(const struct gda_engine_qp *q)
 	return NULL;
 }
 
+struct gda_status gda_host_target(struct gda_engine_qp *q, struct gda_engine_qp **peer)
+{
+	(void)q, (void)peer;
+	return gda_status(GDA_CLASS_LOCAL, GDA_CAUSE_PEER);
+}
+
 int gda_host_recv_datagram(struct gda_engine_qp *q, struct gda_engine_qp *peer,
 			   const struct gda_exec_mems *mems)
 {

@@ -80,6 +80,7 @@ enum gda_ioc_nr {
 	GDA_IOC_NR_MR_REG_PEER,
 	GDA_IOC_NR_DEVICE_INFO,
 	GDA_IOC_NR_RECORD,
+	GDA_IOC_NR_PEER_ADD,
 	GDA_IOC_NR_END
 };
 
@@ -178,6 +179,8 @@ struct gda_bind {
  * %GDA_FEATURE_WAIT
  *	work requests that wait for an entry of a CQ (struct gda_mlx5_wait), and
  *	gda_qp_create.wait_ms
+ * %GDA_FEATURE_DIALECT_EFA
+ *	queues in the efa dialect, and GDA_IOC_PEER_ADD
  */
 #define GDA_FEATURE_DIALECT_MLX5	(1ULL << 0)
 #define GDA_FEATURE_CQ_COLLAPSED	(1ULL << 1)
@@ -203,6 +206,7 @@ struct gda_bind {
 #define GDA_FEATURE_RECV_COUNTER	(1ULL << 21)
 #define GDA_FEATURE_RECORD		(1ULL << 22)
 #define GDA_FEATURE_WAIT		(1ULL << 23)
+#define GDA_FEATURE_DIALECT_EFA		(1ULL << 24)
 
 /**
  * struct gda_query - features and limits of the bound device (GDA_IOC_QUERY)
@@ -215,7 +219,7 @@ struct gda_bind {
  * @max_cq: out: CQs per context
  * @max_mr: out: MRs per context
  * @max_counter: out: counters per context
- * @max_sq_depth: out: largest send queue in 64-byte slots
+ * @max_sq_depth: out: largest send queue in entries; a dialect may have a lower limit
  * @max_cq_depth: out: largest CQ in entries
  * @max_sge: out: local segments of one work request
  * @max_inline: out: bytes of payload inside a work request
@@ -302,13 +306,13 @@ struct gda_destroy {
 
 /**
  * enum gda_region_type - the parts of an object that can be mapped
- * @GDA_REGION_SQ: send queue of a QP: @sq_depth slots of 64 bytes; read and write
+ * @GDA_REGION_SQ: send queue of a QP: its entries; read and write
  * @GDA_REGION_DBREC: doorbell record of a QP, 8 bytes at the region's offset; read
- *	and write
+ *	and write. Of dialects that have none there is no such region
  * @GDA_REGION_DB: doorbell cell of a QP, 64 bytes at the region's offset; read and
  *	write; first 8 bytes are the doorbell
  * @GDA_REGION_CQ: completion queue; read only unless %GDA_CQ_WRITABLE
- * @GDA_REGION_CQ_DBREC: consumer index record of a ring CQ, 8 bytes at the offset
+ * @GDA_REGION_CQ_DBREC: consumer index record of a ring CQ, 8 bytes at the offset. Likewise
  * @GDA_REGION_COUNTER: a counter, struct gda_counter_mem at the offset; read only
  * @GDA_REGION_RECORD: the records of work, of handle 0, while GDA_IOC_RECORD has them kept;
  *	read only, and never exported
@@ -411,7 +415,8 @@ struct gda_queue_memory {
  * creates it, together with MRs of user memory (ENOMEM), unless the process has
  * CAP_IPC_LOCK:
  *
- * * entries of a CQ and slots of a send queue: 64 bytes each, in whole pages of their own
+ * * entries of a CQ and of a send queue, as long as their dialect and their creator say, in whole
+ *   pages of their own
  *   (a collapsed CQ: one page)
  * * doorbells, records and counters: 64 bytes each, of pages that the objects of a context
  *   share
@@ -464,7 +469,8 @@ struct gda_queue_memory {
  * @dbrec_memory: in: with %GDA_CQ_DBREC_DMABUF
  * @dialect: in: enum gda_dialect, in which the entries are written; 0: %GDA_DIALECT_MLX5.
  *	EOPNOTSUPP: the device has no such dialect
- * @reserved2: must be 0
+ * @stride: in: bytes from an entry to the next. 0: 64 of mlx5, 32 of efa, which may have 16, too:
+ *	then no immediates arrive in the CQ
  *
  * An entry of a ring names a work request that was posted. A QP that fails while nothing
  * is posted to it has none at first: its event is signaled, GDA_IOC_QP_QUERY tells why, and
@@ -483,7 +489,7 @@ struct gda_cq_create {
 	struct gda_queue_memory cq_memory;
 	struct gda_queue_memory dbrec_memory;
 	__u32 dialect;
-	__u32 reserved2;
+	__u32 stride;
 };
 #define GDA_IOC_CQ_CREATE	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_CQ_CREATE)
 
@@ -567,9 +573,13 @@ struct gda_counter_create {
 /**
  * enum gda_dialect - byte format of a queue
  * @GDA_DIALECT_MLX5: gda/mlx5.h
+ * @GDA_DIALECT_EFA: gda/efa.h: no order is promised, and each request names its target by what
+ *	GDA_IOC_PEER_ADD returns. Such a QP is not connected: it is %GDA_QP_READY when it is
+ *	created. It has no doorbell record, its CQs no consumer index, and they are rings
  */
 enum gda_dialect {
 	GDA_DIALECT_MLX5 = 1,
+	GDA_DIALECT_EFA = 2,
 };
 
 /**
@@ -614,9 +624,10 @@ enum gda_dialect {
  * @flags: GDA_QP_*
  * @dialect: in: enum gda_dialect
  * @cq: in: handle of the CQ that receives the completions
- * @sq_depth: in: slots of 64 bytes, a power of two, 1 to max_sq_depth
+ * @sq_depth: in: entries, a power of two, 1 to max_sq_depth and what the dialect has
  * @handle: out
- * @qpn: out: 24-bit queue pair number on the device
+ * @qpn: out: 24-bit queue pair number on the device; its low 16 bits are the QP's number within the
+ *	context, where the dialect has such numbers
  * @reserved: must be 0
  * @sq: out: the send queue
  * @dbrec: out: the doorbell record
@@ -629,7 +640,7 @@ enum gda_dialect {
  * @sent_counter: in: handle of a counter of work requests completed here; 0: none
  * @recv_counter: in: handle of a counter of writes and atomics of the peer that have
  *	arrived here, one each; 0: none
- * @reserved2: must be 0
+ * @sq_entry: in: bytes of an entry of the send queue. 0: 64; of efa 128, too, for inline payload
  * @sq_memory: in: with %GDA_QP_SQ_DMABUF
  * @dbrec_memory: in: with %GDA_QP_DBREC_DMABUF
  * @user_index: in: 24 bits that the CQEs of this QP carry beside its number, of work and of
@@ -658,7 +669,7 @@ struct gda_qp_create {
 	__u32 recv_cq;
 	__u32 sent_counter;
 	__u32 recv_counter;
-	__u32 reserved2;
+	__u32 sq_entry;
 	struct gda_queue_memory sq_memory;
 	struct gda_queue_memory dbrec_memory;
 	__u32 user_index;
@@ -701,7 +712,8 @@ struct gda_qp_address {
  * Connecting is mutual: work posted to the queue waits until the peer has named
  * this QP too. EINVAL: the address is malformed. ENOENT: no such QP (any more).
  * EALREADY: this QP has named a peer, or has failed. EBUSY: that peer has named
- * another QP. ENOSPC: too many wait for that peer already.
+ * another QP. ENOSPC: too many wait for that peer already. EOPNOTSUPP: work of this QP, or of that
+ * one, names its target in each request.
  */
 struct gda_qp_connect {
 	__u32 size;
@@ -760,6 +772,8 @@ enum gda_qp_worker {
  * @in_flight: out: work requests that a device or a copier was given, and has not done
  * @worker: out: enum gda_qp_worker
  * @passes: out: how often the worker has gone round the queues of the context
+ * @qkey: out: key of this QP, for requests that name it; 0 where the dialect has none
+ * @sq_entry: out: bytes of an entry of the send queue
  */
 struct gda_qp_query {
 	__u32 size;
@@ -781,6 +795,8 @@ struct gda_qp_query {
 	__u32 in_flight;
 	__u32 worker;
 	__aligned_u64 passes;
+	__u32 qkey;
+	__u32 sq_entry;
 };
 #define GDA_IOC_QP_QUERY	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QP_QUERY)
 
@@ -1034,5 +1050,40 @@ struct gda_record_set {
 	struct gda_region_info ring;
 };
 #define GDA_IOC_RECORD		_IO(GDA_IOC_MAGIC, GDA_IOC_NR_RECORD)
+
+/**
+ * define GDA_MAX_PEERS - most contexts that a context holds address handles of
+ */
+#define GDA_MAX_PEERS		65535
+
+/**
+ * struct gda_peer_add - be able to name a QP as the target of work (GDA_IOC_PEER_ADD)
+ * @size: sizeof(struct gda_peer_add)
+ * @flags: must be 0
+ * @handle: out: for GDA_IOC_DESTROY
+ * @ah: out: address handle, 16 bits: names the context of the QP in work requests of this one
+ * @number: out: number of the QP within its context, 16 bits
+ * @qkey: out: key of the QP; a work request with another one costs the QP that it is posted to
+ * @address: in: of the QP, by GDA_IOC_QP_ADDRESS; perhaps of this context
+ *
+ * Work flows only between contexts of which each holds an address handle of the other; before, and
+ * after one of them has given its last one back, a work request ends with an error that is its own.
+ * Each call is given back by GDA_IOC_DESTROY of its @handle. All that name QPs of one context have
+ * the same @ah, and the last one gives that back.
+ *
+ * EINVAL: the address is malformed, or is that of a QP that is to be connected. ENOENT: no such QP
+ * (any more). ENOSPC: %GDA_MAX_PEERS contexts are named already. EOPNOTSUPP: the device has no
+ * dialect of such QPs.
+ */
+struct gda_peer_add {
+	__u32 size;
+	__u32 flags;
+	__u32 handle;
+	__u32 ah;
+	__u32 number;
+	__u32 qkey;
+	__u8 address[GDA_ADDRESS_BYTES];
+};
+#define GDA_IOC_PEER_ADD	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_PEER_ADD)
 
 #endif /* _UAPI_GDA_IOCTL_H */

@@ -114,6 +114,8 @@ struct gda_executor_mr_attr {
  * @qp_connect: connect the QP to the peer whose address is given; it calls
  *	gda_executor_qp_ready() once work may be carried out, at once or later. 0 or a negative
  *	errno of GDA_IOC_QP_CONNECT
+ * @qp_find: needed for QPs whose requests name their responder: return the QP of an address, %NULL,
+ *	or an error of GDA_IOC_PEER_ADD. Called with gda_srcu held; must not sleep
  * @qp_peer: optional; return the number of the QP of this device to which the QP is connected, or
  *	which it has named and waits for; 0: there is none. Called with no lock held until
  *	qp_free(), while neither QP can be freed; takes no lock
@@ -160,6 +162,7 @@ struct gda_executor_ops {
 	void (*qp_free)(struct gda_executor_qp *qp);
 	void (*qp_address)(struct gda_executor_qp *qp, u8 *address);
 	int (*qp_connect)(struct gda_executor_qp *qp, const u8 *address);
+	struct gda_executor_qp *(*qp_find)(struct gda_device *dev, const u8 *address);
 	u32 (*qp_peer)(const struct gda_executor_qp *qp);
 	struct gda_executor_qp *(*qp_datagram)(const struct gda_executor_qp *qp,
 					       const struct gda_datagram *to);

@@ -15,14 +15,15 @@ static int gda_inproc_cq_memory(struct gda_inproc_context *ctx, struct gda_inpro
 				const struct gda_cq_create *cmd)
 {
 	const struct gda_dialect_ops *dialect = cq->engine_cq.dialect;
-	int err = gda_inproc_region_create(ctx, (u64)cmd->depth * dialect->cqe_bytes,
+	int err = gda_inproc_region_create(ctx, (u64)cmd->depth *
+					   gda_control_cq_stride(cmd, dialect),
 					   cmd->flags & GDA_CQ_WRITABLE ? GDA_MAP_RW : GDA_MAP_RO,
 					   &cq->region);
 
 	if (err)
 		return err;
 	cq->engine_cq.entries = cq->region->addr;
-	if (!cq->engine_cq.collapsed) {
+	if (dialect->record && !cq->engine_cq.collapsed) {
 		err = gda_inproc_cell_create(ctx, GDA_INPROC_RECORD, &cq->rec);
 		if (err) {
 			gda_inproc_region_destroy(ctx, cq->region);

@@ -107,6 +107,7 @@ void gda_inproc_context_destroy(struct gda_inproc_context *ctx)
 	close(ctx->fd);
 	pthread_mutex_destroy(&ctx->lock);
 	__atomic_fetch_sub(&gda_inproc.contexts, 1, __ATOMIC_RELAXED);
+	free(ctx->addresses);
 	free(ctx->objects);
 	free(ctx);
 }
@@ -219,6 +220,8 @@ static int gda_inproc_dispatch(struct gda_inproc_context *ctx, unsigned long req
 		return gda_inproc_counter_create(ctx, arg);
 	case GDA_IOC_RECORD:
 		return gda_inproc_record_set(ctx, arg);
+	case GDA_IOC_PEER_ADD:
+		return gda_inproc_peer_add(ctx, arg);
 	default:
 		return -EOPNOTSUPP;
 	}

@@ -44,6 +44,8 @@ struct gda_inproc_executor {
 	void (*qp_free)(struct gda_inproc_qp *qp);
 	void (*qp_address)(struct gda_inproc_qp *qp, u8 *address);
 	int (*qp_connect)(struct gda_inproc_qp *qp, const u8 *address);
+	/* Optional: the QP of an address, or NULL; -EINVAL. dev->peer_lock is held. */
+	int (*qp_find)(const u8 *address, struct gda_inproc_qp **qp);
 	/* It is being killed: nobody finds its number any more. */
 	void (*qp_disconnect)(struct gda_inproc_qp *qp);
 	/* Optional: the number of the peer that it has named, or 0. */

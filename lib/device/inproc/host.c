@@ -139,7 +139,7 @@ static void gda_inproc_push_seen(const struct gda_engine_cq *engine_cq)
 	const u8 *entries = engine_cq->entries;
 
 	gda_race_release(entries + ops->cqe_last + ops->cqe_bytes *
-			 (engine_cq->producer & (engine_cq->depth - 1)));
+			 ((engine_cq->producer & (engine_cq->depth - 1)) << engine_cq->wide));
 }
 
 bool gda_host_push(struct gda_engine_cq *engine_cq, const struct gda_completion *c)

@@ -26,6 +26,7 @@
 
 #include <pthread.h>
 #include "gda_internal.h"
+#include "ah.h"
 #include "connect.h"
 #include "create.h"
 #include "engine.h"
@@ -57,6 +58,7 @@ enum gda_inproc_type {
 	GDA_INPROC_CQ,
 	GDA_INPROC_COUNT,
 	GDA_INPROC_MR,
+	GDA_INPROC_PEER,
 	GDA_INPROC_TYPES
 };
 
@@ -136,6 +138,7 @@ struct gda_inproc_context {
 	u32 count[GDA_INPROC_TYPES];
 	u32 nworkers;
 	struct gda_inproc_worker worker[GDA_INPROC_MAX_WORKERS];
+	struct gda_inproc_addresses *addresses;	/* set once, by whoever needs it first, or NULL */
 	struct gda_record_rings record;	/* see record.c, as for the next two */
 	struct gda_inproc_region *work_region;
 	struct gda_record control_records[GDA_RECORD_MIN];
@@ -260,6 +263,18 @@ int gda_inproc_qp_query(struct gda_inproc_context *ctx, struct gda_qp_query *cmd
 
 int gda_inproc_qp_connect(struct gda_inproc_context *ctx, const struct gda_qp_connect *cmd);
 
+/* address.c */
+
+/* Once: have room for numbers and handles. 0 or -ENOMEM. */
+int gda_inproc_addresses_create(struct gda_inproc_context *ctx);
+/* Reserve a number, which lookups do not find yet. 0 or a negative errno. */
+int gda_inproc_number_reserve(struct gda_inproc_qp *qp);
+void gda_inproc_number_publish(struct gda_inproc_qp *qp);
+/* Likewise, of a number that was reserved. */
+void gda_inproc_number_erase(struct gda_inproc_qp *qp);
+/* GDA_IOC_PEER_ADD. */
+int gda_inproc_peer_add(struct gda_inproc_context *ctx, struct gda_peer_add *cmd);
+
 /* mr.c */
 
 struct gda_inproc_mr {
@@ -288,7 +303,7 @@ void gda_inproc_key_remove(struct gda_inproc_mr *mr);
 /* order.c */
 
 enum gda_inproc_order_kind {
-	GDA_INPROC_ORDER_NONE,		/* queues of unordered dialects have the plain one */
+	GDA_INPROC_ORDER_NONE,
 	GDA_INPROC_ORDER_PLAIN,
 	GDA_INPROC_ORDER_RANDOM,
 };

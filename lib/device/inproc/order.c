@@ -5,8 +5,6 @@
  * choices of each queue are a sequence of its own, made of the seed and of the number of queues
  * that the process had before: a program that makes its queues in the same order, and posts to
  * them in the same steps, meets the same choices.
- *
- * Queues of an unordered dialect always have an order, if only the plain one.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -64,7 +62,7 @@ int gda_inproc_order_create(struct gda_inproc_context *ctx, struct gda_inproc_qp
 	struct gda_engine_qp *q = &qp->engine_qp;
 	struct gda_inproc_order *o;
 
-	if (ctx->executor->visit || (ctx->order == GDA_INPROC_ORDER_NONE && !q->dialect->unordered))
+	if (ctx->executor->visit || ctx->order == GDA_INPROC_ORDER_NONE)
 		return 0;
 	o = calloc(1, sizeof(*o));
 	if (!o)

@@ -15,7 +15,8 @@ static int gda_inproc_qp_memory(struct gda_inproc_context *ctx, struct gda_inpro
 
 	if (err)
 		return err;
-	err = gda_inproc_cell_create(ctx, GDA_INPROC_RECORD, &qp->rec);
+	if (q->dialect->record)
+		err = gda_inproc_cell_create(ctx, GDA_INPROC_RECORD, &qp->rec);
 	if (err)
 		goto err_sq;
 	err = gda_inproc_cell_create(ctx, GDA_INPROC_DOORBELL, &qp->db);
@@ -49,17 +50,6 @@ static void gda_inproc_qp_init_engine(struct gda_inproc_context *ctx,
 	gda_control_attach_parts(q, &qp->parts);
 	q->pd = ctx;
 	gda_engine_init(q);
-}
-
-/* Reserve a number; lookups do not find it yet. */
-static int gda_inproc_qp_number(struct gda_inproc_qp *qp)
-{
-	int err;
-
-	pthread_mutex_lock(&gda_inproc.lock);
-	err = gda_inproc_table_reserve(&gda_inproc.qps, &qp->engine_qp.qpn);
-	pthread_mutex_unlock(&gda_inproc.lock);
-	return err;
 }
 
 /* Tell the worker of @slot whether there is a QP. Only here, under ctx->lock, it is written. */
@@ -104,7 +94,7 @@ static void gda_inproc_qp_publish(struct gda_inproc_context *ctx, struct gda_inp
 	__atomic_fetch_add(&ctx->npolled, qp->polled, __ATOMIC_RELAXED);
 	gda_inproc_qp_link(qp, slot);
 	pthread_mutex_lock(&gda_inproc.peer_lock);
-	gda_inproc_table_publish(&gda_inproc.qps, qp->engine_qp.qpn, qp);
+	gda_inproc_number_publish(qp);
 	pthread_mutex_unlock(&gda_inproc.peer_lock);
 	gda_inproc_kick(ctx, slot);
 }
@@ -116,7 +106,7 @@ static void gda_inproc_qp_kill(struct gda_inproc_object *obj)
 
 	pthread_mutex_lock(&gda_inproc.lock);
 	pthread_mutex_lock(&gda_inproc.peer_lock);
-	qp->dead_leaf = gda_inproc_table_erase(&gda_inproc.qps, qp->engine_qp.qpn);
+	gda_inproc_number_erase(qp);
 	pthread_mutex_unlock(&gda_inproc.peer_lock);
 	pthread_mutex_unlock(&gda_inproc.lock);
 	ctx->executor->qp_disconnect(qp);
@@ -146,7 +136,7 @@ static int gda_inproc_qp_region(struct gda_inproc_object *obj, u32 type,
 
 	if (type == GDA_REGION_SQ)
 		gda_inproc_region_info(qp->sq, 0, info);
-	else if (type == GDA_REGION_DBREC)
+	else if (type == GDA_REGION_DBREC && qp->rec.cells)
 		gda_inproc_cell_info(&qp->rec, info);
 	else if (type == GDA_REGION_DB)
 		gda_inproc_cell_info(&qp->db, info);
@@ -220,12 +210,12 @@ int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *c
 	err = gda_inproc_order_create(ctx, qp);
 	if (err)
 		goto err_memory;
-	err = gda_inproc_qp_number(qp);
+	qp->obj.ctx = ctx;
+	err = gda_inproc_number_reserve(qp);
 	if (err)
 		goto err_order;
 	gda_inproc_qp_init_engine(ctx, qp);
 	qp->polled = cmd->flags & GDA_QP_POLLED;
-	qp->obj.ctx = ctx;
 	err = ctx->executor->qp_create(qp);
 	if (err)
 		goto err_number;
@@ -237,7 +227,7 @@ int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *c
 err_number:
 	gda_control_detach_parts(&qp->parts);
 	pthread_mutex_lock(&gda_inproc.lock);
-	qp->dead_leaf = gda_inproc_table_erase(&gda_inproc.qps, qp->engine_qp.qpn);
+	gda_inproc_number_erase(qp);
 	pthread_mutex_unlock(&gda_inproc.lock);
 	/* a worker may be looking up a number of the leaf */
 	if (qp->dead_leaf)

@@ -104,6 +104,20 @@ static int gda_soft_qp_connect(struct gda_inproc_qp *qp, const u8 *address)
 	return err;
 }
 
+static int gda_soft_qp_find(const u8 *address, struct gda_inproc_qp **qp)
+{
+	struct gda_endpoint_name name;
+	struct gda_endpoint *end;
+	int err = gda_endpoint_parse(address, GDA_INPROC_MAGIC, &name);
+
+	if (err)
+		return err;
+	end = gda_soft_find(name.qpn);
+	*qp = end && end->nonce == name.nonce ?
+	      gda_inproc_of(end->queue, struct gda_inproc_qp, engine_qp) : NULL;
+	return 0;
+}
+
 /* Fail the peers that are connected to the QP or wait for it. */
 static void gda_soft_qp_disconnect(struct gda_inproc_qp *qp)
 {
@@ -132,6 +146,7 @@ const struct gda_inproc_executor gda_inproc_soft = {
 	.qp_create = gda_soft_qp_create,
 	.qp_address = gda_soft_qp_address,
 	.qp_connect = gda_soft_qp_connect,
+	.qp_find = gda_soft_qp_find,
 	.qp_disconnect = gda_soft_qp_disconnect,
 	.qp_peer = gda_soft_qp_peer,
 };

@@ -61,6 +61,19 @@ int gda_soft_connect(struct gda_executor_qp *exec, const u8 *address)
 	return ret;
 }
 
+struct gda_executor_qp *gda_soft_find(struct gda_device *dev, const u8 *address)
+{
+	struct gda_endpoint_name name;
+	struct gda_qp *qp;
+	int ret;
+
+	ret = gda_endpoint_parse(address, GDA_ADDRESS_MAGIC, &name);
+	if (ret)
+		return ERR_PTR(ret);
+	qp = xa_load(&dev->qps, name.qpn);
+	return qp && gda_soft_end(&qp->exec)->nonce == name.nonce ? &qp->exec : NULL;
+}
+
 u32 gda_soft_peer(const struct gda_executor_qp *exec)
 {
 	return gda_endpoint_number(gda_soft_end(exec));

@@ -24,6 +24,7 @@ static const struct gda_executor_ops gda_soft_ops = {
 	.qp_create = gda_soft_qp_create,
 	.qp_address = gda_soft_address,
 	.qp_connect = gda_soft_connect,
+	.qp_find = gda_soft_find,
 	.qp_peer = gda_soft_peer,
 	.qp_disconnect = gda_soft_disconnect,
 };

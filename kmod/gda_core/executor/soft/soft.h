@@ -39,6 +39,7 @@ void gda_soft_exit(void);
 int gda_soft_qp_create(struct gda_executor_qp *exec);
 void gda_soft_address(struct gda_executor_qp *exec, u8 *address);
 int gda_soft_connect(struct gda_executor_qp *exec, const u8 *address);
+struct gda_executor_qp *gda_soft_find(struct gda_device *dev, const u8 *address);
 u32 gda_soft_peer(const struct gda_executor_qp *exec);
 void gda_soft_disconnect(struct gda_executor_qp *exec);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The efa dialect, the executor's side: how far a send queue is published, what an entry of gda/efa.h
- * asks for, and the bytes of completions.
+ * The efa dialect, the executor's side: how far a send queue is published, what an entry of
+ * gda/efa.h asks for, and the bytes of completions.
  *
  * There is no doorbell record: the doorbell's low 16 bits are how many entries were written. A
  * producer may store entries and doorbell by different threads; so the phase of an entry is checked
@@ -15,9 +15,6 @@
  * peer is unknown or gone is a request's alone.
  *
  * CQs have no consumer index: one that is full is overwritten. They are rings.
- *
- * No device offers the dialect yet, and this file is built into tests alone: hosts have no address
- * handles (gda_host_target()).
  */
 #include <gda/efa.h>
 #include "index.h"
@@ -36,9 +33,6 @@ static_assert(offsetof(struct gda_efa_recv_cqe, imm) == 12);
 static_assert(GDA_EFA_MAX_DEPTH <= GDA_ENGINE_MAX_DEPTH);
 static_assert(GDA_EFA_MAX_INLINE <= GDA_ENGINE_MAX_INLINE);
 static_assert(GDA_EFA_MAX_MSG <= GDA_ENGINE_MAX_MSG);
-
-extern const struct gda_dialect_ops gda_dialect_efa;
-extern const struct gda_dialect_ops gda_dialect_efa_wide;
 
 /* Bits of the first word, ctrl1 in 23:16 and ctrl2 in 31:24, that have one legal value. */
 #define GDA_EFA_FIXED	((u32)(u8)~(GDA_EFA_OP_MASK | GDA_EFA_HAS_IMM | GDA_EFA_INLINE) << 16 |	\
@@ -73,13 +67,6 @@ static __always_inline void gda_efa_published(const struct gda_engine_qp *q,
 	scan->illegal = false;
 	if (scan->db != q->seen_db)
 		gda_index_judge(q, scan->db, scan);
-}
-
-/* The dialect has no record: there is nothing to fill in. */
-static void gda_efa_record(const struct gda_engine_qp *q, __be32 *rec)
-{
-	(void)q;
-	(void)rec;
 }
 
 static struct gda_status gda_efa_bad_entry(u8 cause)
@@ -292,6 +279,8 @@ static bool gda_efa_fatal(struct gda_status st)
 	return st.cause != GDA_CAUSE_PEER;
 }
 
+static const struct gda_dialect_ops gda_dialect_efa_wide;
+
 static u32 gda_efa_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
 {
 	return gda_engine_serve(q, wqes, bytes, &gda_dialect_efa);
@@ -303,11 +292,13 @@ static u32 gda_efa_wide_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
 }
 
 #define GDA_EFA_OPS			\
+	.id = GDA_DIALECT_EFA,		\
+	.feature = GDA_FEATURE_DIALECT_EFA,	\
+	.cqe_wide = true,		\
 	.cqe_bytes = GDA_EFA_CQE_BYTES,	\
 	.unordered = true,		\
-	.echo = true,			\
+	.named = true,			\
 	.published = gda_efa_published,	\
-	.record = gda_efa_record,	\
 	.decode = gda_efa_decode,	\
 	.route = gda_efa_route,		\
 	.preset = gda_efa_preset,	\
@@ -315,17 +306,18 @@ static u32 gda_efa_wide_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
 	.syndrome = gda_efa_status,	\
 	.fatal = gda_efa_fatal
 
-const struct gda_dialect_ops gda_dialect_efa = {
-	GDA_EFA_OPS,
-	.slot_bytes = GDA_EFA_SLOT_BYTES,
-	.max_depth = GDA_EFA_MAX_DEPTH,
-	.visit = gda_efa_visit,
-};
-
 /* Queues of entries of 128 bytes, which have inline payload. */
-const struct gda_dialect_ops gda_dialect_efa_wide = {
+static const struct gda_dialect_ops gda_dialect_efa_wide = {
 	GDA_EFA_OPS,
 	.slot_bytes = GDA_EFA_WIDE_BYTES,
 	.max_depth = GDA_EFA_MAX_DEPTH / 2,
 	.visit = gda_efa_wide_visit,
+};
+
+const struct gda_dialect_ops gda_dialect_efa = {
+	GDA_EFA_OPS,
+	.slot_bytes = GDA_EFA_SLOT_BYTES,
+	.max_depth = GDA_EFA_MAX_DEPTH,
+	.wide = &gda_dialect_efa_wide,
+	.visit = gda_efa_visit,
 };

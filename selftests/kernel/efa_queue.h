@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Queues of the efa dialect, driven as gda_test.h drives those of mlx5: raw calls, mappings and
+ * bytes. Functions return 0 or a negative errno, unless said otherwise.
+ */
+#ifndef GDA_EFA_QUEUE_H
+#define GDA_EFA_QUEUE_H
+
+#include <gda/efa.h>
+#include "gda_test.h"
+
+/* A QP with a ring of its own, which takes immediates, too, if its stride lets it. */
+struct t_efa {
+	int fd;
+	struct gda_cq_create cqc;
+	struct gda_qp_create qpc;
+	struct gda_qp_query query;
+	uint64_t next;			/* entries posted */
+	uint64_t read;			/* completions read */
+	uint8_t *sq;
+	volatile uint32_t *db;
+	uint8_t *cq;
+	void *map[3];			/* sq, db, cq */
+};
+
+/* Whom a request is for: what GDA_IOC_PEER_ADD says. */
+struct t_efa_peer {
+	uint32_t handle;
+	uint16_t ah;
+	uint16_t number;
+	uint32_t qkey;
+};
+
+/* A request of one segment, or of inline @data. */
+struct t_efa_wr {
+	uint8_t ctrl1;			/* enum gda_efa_op, GDA_EFA_HAS_IMM */
+	uint64_t id;
+	uint64_t raddr;
+	uint32_t rkey;
+	uint64_t laddr;
+	uint32_t lkey;			/* of the MR, in full */
+	uint32_t len;
+	uint32_t imm;
+	const void *data;
+};
+
+/* A completion. */
+struct t_efa_done {
+	uint8_t status;
+	uint8_t flags;
+	uint16_t qp;
+	uint64_t id;
+	/* of an immediate */
+	uint32_t imm;
+	uint32_t len;
+	uint16_t ah;
+	uint16_t src_qp;
+};
+
+int t_efa_create(struct t_efa *q, int fd, uint32_t depth, uint32_t entry, uint32_t stride);
+/* ... and map it. */
+int t_efa_open(struct t_efa *q, int fd, uint32_t depth, uint32_t entry, uint32_t stride);
+void t_efa_close(struct t_efa *q);
+int t_efa_peer(int fd, const struct t_efa *to, struct t_efa_peer *peer);
+/* The address of a QP, as GDA_IOC_QP_ADDRESS tells. */
+int t_efa_address(int fd, uint32_t qp, uint8_t address[GDA_ADDRESS_BYTES]);
+
+/* Write an entry, in which the caller may change bytes, and ring. */
+struct gda_efa_wide_wqe *t_efa_post(struct t_efa *q, const struct t_efa_peer *to,
+				    const struct t_efa_wr *wr);
+void t_efa_ring(struct t_efa *q);
+/* Wait for the next completion: 0 or -ETIMEDOUT. */
+int t_efa_wait(struct t_efa *q, struct t_efa_done *done);
+/* Post, ring and wait: the status of the completion, or a negative errno. */
+int t_efa_run(struct t_efa *q, const struct t_efa_peer *to, const struct t_efa_wr *wr);
+
+#endif /* GDA_EFA_QUEUE_H */
