@@ -27,6 +27,9 @@ LIB_CPPFLAGS	:= $(GDA_CPPFLAGS) -Ilib/core -Ilib/host -Ilib/device/inproc -Ilib/
 		   -Ilib/comm $(addprefix -Ilib/frontend/,shmem gin async dpa) \
 		   -Iengine -Iengine/dialect -Iengine/control -Ikmod/include -Iengine/fabric -Ilib/device/verbs
 
+# The dialects of posters that the library is compiled with, beside the first; see gda/wqe.h.
+LIB_SPEAKS	:= -DGDA_WQE_EFA
+
 # Contexts, queues and memory of any device.
 LIB_SRC		:= $(sort $(wildcard lib/core/*.c lib/device/kernel/*.c))
 # The in-process device, with the kernel's engine, and GPUs, which it copies with.
@@ -66,7 +69,7 @@ $(eval $(call lib_optional,$(LIB_OUT)))
 # LIB_MORE: flags of one file.
 $(LIB_OBJ): $(LIB_OUT)/%.o: %.c lib/lib.mk
 	@mkdir -p $(@D)
-	$(CC) $(LIB_CPPFLAGS) $(LIB_MORE) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
+	$(CC) $(LIB_CPPFLAGS) $(LIB_SPEAKS) $(LIB_MORE) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 
 $(LIB_OUT)/lib/comm/pmix.o: LIB_MORE = $(HAVE_pmix)
 # Where gda-dpa will be installed is built in; `make install` with another LIBDIR builds it again.

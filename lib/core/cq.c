@@ -17,7 +17,10 @@ static int gda_cq_map(struct gda_cq *c, const struct gda_cq_attr *attr,
 
 	if (err || c->flags & GDA_CQ_COLLAPSED)
 		return err;
-	err = gda_place_get(c->ctx, attr->dbrec, &made->dbrec, &c->dbrec, &c->record);
+	if (gda_wqe_speaks(made->dialect) && gda_cqe_unordered(made->dialect))
+		c->record = &c->own_record;
+	else
+		err = gda_place_get(c->ctx, attr->dbrec, &made->dbrec, &c->dbrec, &c->record);
 	if (err)
 		return err;
 	c->view.size = sizeof(c->view);

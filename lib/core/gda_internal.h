@@ -100,10 +100,11 @@ struct gda_cq {
 	struct gda_region *region;
 	struct gda_region *dbrec;	/* of a ring, else NULL */
 	void *entries;
-	void *record;			/* of a ring */
+	void *record;			/* of a ring; in @own_record where its dialect has none */
 	uint32_t handle;
 	uint32_t flags;
 	uint32_t dialect;
+	uint64_t own_record;
 	uint64_t orphan[GDA_CQE_MAX_BYTES / 8];	/* stands in for the ring in a child of fork(2) */
 };
 
@@ -118,6 +119,9 @@ struct gda_qp {
 	struct gda_region *dbrec;
 	struct gda_region *db;
 	uint32_t *slots;
+	uint64_t *marks;		/* gda_view.marks, or NULL */
+	uint32_t own_dbrec;		/* gda_view.dbrec where its dialect has no record */
+	struct gda_peer peer;		/* by gda_qp_connect(), where that adds one; @target 0: none */
 	uint32_t handle;
 	int has_view;
 	int debug_failed;		/* the first error was printed */
@@ -187,6 +191,11 @@ struct gda_range {
 
 /* Return 0, or -EINVAL after noting the first of @ranges that is exceeded. */
 int gda_ranges_check(const struct gda_range *ranges, size_t count);
+
+/* peer.c */
+
+int gda_peer_make(struct gda_context *ctx, const struct gda_address *address,
+		  struct gda_peer *peer);
 
 /* dialect.c */
 

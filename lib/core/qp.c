@@ -22,7 +22,8 @@ static int gda_qp_dialect(const struct gda_qp_attr *attr, uint32_t *dialect)
 	return gda_dialect_check(dialect);
 }
 
-static int gda_qp_take_cq(struct gda_qp *q, struct gda_cq *given, uint32_t dialect)
+static int gda_qp_take_cq(struct gda_qp *q, struct gda_cq *given, uint32_t dialect,
+			  uint32_t depth)
 {
 	struct gda_cq_attr attr = {
 		.size = sizeof(attr), .flags = GDA_CQ_COLLAPSED, .depth = 1,
@@ -30,6 +31,10 @@ static int gda_qp_take_cq(struct gda_qp *q, struct gda_cq *given, uint32_t diale
 	int err;
 
 	q->cq = given;
+	if (given && gda_cqe_unordered(dialect))
+		return gda_because(-EOPNOTSUPP,
+				   "cq is given, but a QP in dialect %u has a ring of its own: set cq to NULL",
+				   dialect);
 	if (given && given->ctx != q->ctx)
 		return gda_because(-EINVAL, "cq is of another context: use one context");
 	if (given && given->dialect != dialect)
@@ -39,6 +44,10 @@ static int gda_qp_take_cq(struct gda_qp *q, struct gda_cq *given, uint32_t diale
 	if (given)
 		return 0;
 	attr.dialect = dialect;
+	if (gda_cqe_unordered(dialect)) {
+		attr.flags = 0;
+		attr.depth = depth;
+	}
 	err = gda_cq_new(q->ctx, &attr, &q->own_cq);
 	q->cq = q->own_cq;
 	return err;
@@ -52,6 +61,7 @@ static void gda_qp_unmap(struct gda_qp *q)
 	gda_region_put(q->ctx, q->dbrec);
 	gda_region_put(q->ctx, q->sq);
 	free(q->slots);
+	free(q->marks);
 }
 
 /* Set the view's capabilities: those of the dialect, and those that the device adds. */
@@ -64,7 +74,7 @@ static int gda_view_promise(struct gda_view *v, struct gda_context *ctx)
 		return err;
 	if (query.features[0] & GDA_FEATURE_IMM)
 		v->can |= GDA_CAN_IMM;
-	if (query.features[0] & GDA_FEATURE_MASKED)
+	if (query.features[0] & GDA_FEATURE_MASKED && v->can & GDA_CAN_ATOMIC)
 		v->can |= GDA_CAN_MASKED;
 	if (query.features[0] & GDA_FEATURE_COUNTER)
 		v->can |= GDA_CAN_COUNTER;
@@ -76,6 +86,47 @@ static int gda_view_promise(struct gda_view *v, struct gda_context *ctx)
 	if (query.max_inline < v->max_inline)
 		v->max_inline = query.max_inline;
 	return 0;
+}
+
+/* The CQ and the record of a view, where they are not the device's. */
+static int gda_qp_stand_ins(struct gda_qp *q, const struct gda_qp_create *made,
+			    struct gda_view_attr *attr)
+{
+	int err;
+
+	if (gda_cqe_unordered(made->dialect)) {
+		q->marks = calloc(1, GDA_VIEW_MARKS_BYTES);
+		attr->marks = q->marks;
+		return q->marks ? 0 : -ENOMEM;
+	}
+	if (q->cq->flags & GDA_CQ_COLLAPSED)
+		return 0;
+	memset(q->cell, 0xff, sizeof(q->cell));
+	attr->cq = q->cell;
+	err = gda_credits_add(q->cq, made->qpn, q->cell, made->sq_depth);
+	if (!err) {
+		q->credited = made->sq_depth;
+		q->qpn = made->qpn;
+	}
+	return err;
+}
+
+/* Where the send queue, the record and the doorbell are mapped, or NULL. */
+static int gda_qp_map_parts(struct gda_qp *q, const struct gda_qp_attr *how,
+			    const struct gda_qp_create *made, struct gda_view_attr *attr)
+{
+	char *dbrec = NULL;
+	void *record;
+	int err = gda_place_get(q->ctx, how->sq, &made->sq, &q->sq, &attr->sq);
+
+	if (gda_cqe_unordered(made->dialect)) {
+		attr->dbrec = &q->own_dbrec;
+	} else if (!err) {
+		err = gda_place_get(q->ctx, how->dbrec, &made->dbrec, &q->dbrec, &record);
+		dbrec = err ? NULL : record;
+		attr->dbrec = dbrec ? dbrec + 4 : NULL;		/* [0] receive, [1] send */
+	}
+	return err ? err : gda_region_get(q->ctx, &made->db, &q->db, &attr->db);
 }
 
 /* Map what the kernel created and fill in the view. On failure gda_qp_unmap() cleans up. */
@@ -90,40 +141,27 @@ static int gda_qp_map(struct gda_qp *q, const struct gda_qp_attr *how,
 		.dialect = made->dialect,
 		.timeout_ns = how->timeout_ns,
 	};
-	void *dbrec;
-	int err;
+	int err = gda_qp_map_parts(q, how, made, &attr);
 
-	err = gda_place_get(q->ctx, how->sq, &made->sq, &q->sq, &attr.sq);
-	if (!err)
-		err = gda_place_get(q->ctx, how->dbrec, &made->dbrec, &q->dbrec, &dbrec);
-	if (!err)
-		err = gda_region_get(q->ctx, &made->db, &q->db, &attr.db);
 	/* some parts are mapped only where the posters are */
-	if (err || !attr.sq || !dbrec || !attr.cq)
+	if (err || !attr.sq || !attr.dbrec || !attr.cq)
 		return err;
-	if (!(q->cq->flags & GDA_CQ_COLLAPSED)) {
-		if (!q->cq->record)
-			return 0;
-		memset(q->cell, 0xff, sizeof(q->cell));
-		attr.cq = q->cell;
-		err = gda_credits_add(q->cq, made->qpn, q->cell, made->sq_depth);
-		if (err)
-			return err == -ENOSPC ? 0 : err;
-		q->credited = made->sq_depth;
-		q->qpn = made->qpn;
-	}
+	if (!(q->cq->flags & GDA_CQ_COLLAPSED) && !q->cq->record)
+		return 0;
+	err = gda_qp_stand_ins(q, made, &attr);
+	if (err)
+		return err == -ENOSPC ? 0 : err;
 	q->slots = calloc(made->sq_depth, sizeof(*q->slots));
 	if (!q->slots)
 		return -ENOMEM;
 	attr.slots = q->slots;
-	attr.dbrec = (char *)dbrec + 4;		/* [0] receive, [1] send */
 	q->has_view = 1;
 	err = gda_view_make(&q->view, sizeof(q->view), &attr);
 	if (!err)
 		err = gda_view_promise(&q->view, q->ctx);
 	if (!err) {
 		q->view.owner = (uintptr_t)q;
-		if (attr.cq == q->cell)
+		if (!(q->cq->flags & GDA_CQ_COLLAPSED))
 			q->view.caps = GDA_VIEW_RING;
 		gda_view_yield(&q->view, gda_crowded());
 	}
@@ -193,8 +231,10 @@ static int gda_qp_new(struct gda_context *ctx, const struct gda_qp_attr *attr,
 	memset(q, 0, sizeof(*q));
 	q->ctx = ctx;
 	err = gda_qp_dialect(attr, &arg.dialect);
+	if (!err && gda_cqe_unordered(arg.dialect))
+		arg.sq_entry = gda_wqe_slot_bytes(arg.dialect);
 	if (!err)
-		err = gda_qp_take_cq(q, attr->cq, arg.dialect);
+		err = gda_qp_take_cq(q, attr->cq, arg.dialect, arg.sq_depth);
 	if (err)
 		goto err_free;
 	err = gda_qp_check_owner(ctx, attr, arg.dialect);
@@ -265,6 +305,8 @@ GDA_EXPORT int gda_qp_destroy(struct gda_qp *qp)
 	handle = qp->handle;
 	err = gda_destroy_handle(qp->ctx, handle);
 	if (err != -EBUSY) {
+		if (qp->peer.handle)
+			gda_destroy_handle(qp->ctx, qp->peer.handle);
 		gda_fork_remove_qp(qp);
 		gda_qp_unmap(qp);
 		gda_cq_drop(qp->own_cq);
@@ -283,10 +325,28 @@ GDA_EXPORT int gda_qp_address(struct gda_qp *qp, struct gda_address *addr)
 	return gda_called(err, "gda_qp_address", "QP %u", qp->handle);
 }
 
+/* The QP is not connected, but what is posted to it is for @peer from now on. */
+static int gda_qp_name(struct gda_qp *qp, const struct gda_address *address)
+{
+	struct gda_peer peer;
+	int err;
+
+	if (qp->peer.handle)
+		return -EALREADY;
+	err = gda_peer_make(qp->ctx, address, &peer);
+	if (err)
+		return err;
+	qp->peer = peer;
+	gda_view_peer(&qp->view, &peer);
+	return 0;
+}
+
 GDA_EXPORT int gda_qp_connect(struct gda_qp *qp, const struct gda_address *peer)
 {
 	struct gda_qp_connect arg = { .size = sizeof(arg), .handle = qp->handle };
 
+	if (qp->has_view && gda_cqe_unordered(qp->view.dialect))
+		return gda_called(gda_qp_name(qp, peer), "gda_qp_connect", "QP %u", qp->handle);
 	memcpy(arg.address, peer->bytes, sizeof(arg.address));
 	return gda_called(gda_why_connect(qp->ctx,
 					  gda_ioctl(qp->ctx, GDA_IOC_QP_CONNECT, &arg)),
@@ -307,15 +367,24 @@ GDA_EXPORT int gda_qp_query(struct gda_qp *qp, struct gda_qp_query *query)
 	return gda_called(err, "gda_qp_query", "QP %u", qp->handle);
 }
 
-GDA_EXPORT struct gda_view *gda_qp_view_sized(struct gda_qp *qp, size_t size)
+GDA_EXPORT struct gda_view *gda_qp_view_spoken(struct gda_qp *qp, size_t size, uint64_t spoken)
 {
 	int err = gda_view_fits(size);
 
 	if (!err && !qp->has_view)
 		err = gda_because(-EINVAL,
 				  "its CQ is a ring that is too small for it, or a part of it is not mapped here: create a deeper one here");
+	if (!err && !(spoken >> qp->view.dialect & 1))
+		err = gda_because(-EINVAL,
+				  "the program does not speak dialect %u: define GDA_WQE_EFA before it includes a header of gda",
+				  qp->view.dialect);
 	if (!err)
 		return &qp->view;
 	gda_called(err, "gda_qp_view", "QP %u", qp->handle);
 	return NULL;
+}
+
+GDA_EXPORT struct gda_view *gda_qp_view_sized(struct gda_qp *qp, size_t size)
+{
+	return gda_qp_view_spoken(qp, size, 1ULL << GDA_WQE_FIRST);
 }

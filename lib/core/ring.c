@@ -88,6 +88,9 @@ GDA_EXPORT void gda_view_progress(struct gda_view *v)
 	struct gda_qp *q = (struct gda_qp *)(uintptr_t)v->owner;
 	struct gda_credits *c = &q->cq->credits;
 
+	/* gda_poll() reads a ring of the view's own */
+	if (!q->credited)
+		return;
 	/* the thread that holds the lock credits this view, too */
 	if (pthread_mutex_trylock(&c->lock))
 		return;

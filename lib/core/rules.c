@@ -211,6 +211,9 @@ int gda_why_connect(const struct gda_context *ctx, int err)
 	else if (err == -EALREADY)
 		gda_because(err,
 			    "this QP has a peer, or has failed: create another");
+	else if (err == -EOPNOTSUPP)
+		gda_because(err,
+			    "one of both QPs is to be connected and the other names its targets, or the device has no such dialect: create both in one dialect");
 	else if (err == -EBUSY)
 		gda_because(err, "peer has named another QP: it must name this one");
 	else if (err == -ENOSPC)

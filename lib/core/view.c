@@ -52,12 +52,16 @@ static int gda_view_check(const struct gda_view_attr *attr)
 			return gda_because(-EINVAL,
 					   "%s %p: set it to an address that is a multiple of %u bytes",
 					   parts[i].name, parts[i].p, (unsigned int)parts[i].align);
+	if (gda_cqe_unordered(attr->dialect) && !gda_aligned(attr->marks, 8))
+		return gda_because(-EINVAL,
+				   "marks %p: give it GDA_VIEW_MARKS_BYTES of zeros, aligned to 8 bytes",
+				   attr->marks);
 	/* a queue may fail as soon as it exists */
 	if (!gda_cqe_is_preset(attr->dialect,
 			       __atomic_load_n(gda_cqe_last(attr->dialect, (uintptr_t)attr->cq),
 					       __ATOMIC_RELAXED)))
 		return gda_because(-EPROTO,
-				   "the entry at cq is not preset: set its bytes to 0xff before");
+				   "the entry at cq is not preset: set its bytes to 0xff before, those of a ring to 0");
 	return 0;
 }
 
@@ -85,6 +89,7 @@ static void gda_view_fill(struct gda_view *v, size_t size, const struct gda_view
 	v->db = (uintptr_t)attr->db;
 	v->cq = (uintptr_t)attr->cq;
 	v->slots = (uintptr_t)attr->slots;
+	v->marks = (uintptr_t)attr->marks;
 	v->mask = attr->depth - 1;
 	v->qpn = attr->qpn;
 	v->qpn_be = gda_db_qpn(attr->dialect, attr->qpn);

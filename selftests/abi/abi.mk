@@ -27,7 +27,7 @@ $(ABI_OUT)/library/libgda.so: $(ABI_OUT)/grown/gda/gda.h $(LIB_SRC) $(INPROC_SRC
 		$(INPROC_HEADERS) $(COMM_HEADERS) \
 		$(SHMEM_HEADERS) lib/libgda.map $(OPTIONAL_OUT)/pmix $(OPTIONAL_OUT)/verbs
 	@mkdir -p $(@D)
-	$(CC) -I$(ABI_OUT)/grown $(LIB_CPPFLAGS) $(HAVE_pmix) \
+	$(CC) -I$(ABI_OUT)/grown $(LIB_CPPFLAGS) $(LIB_SPEAKS) $(HAVE_pmix) \
 		-Ilib/gpu -Ilib/frontend/dpa $(GDA_CFLAGS) $(CFLAGS) -O1 $(TEST_DEBUG) -fPIC -fvisibility=hidden \
 		-shared -pthread -Wl,-soname,$(LIB_SONAME) \
 		-Wl,--version-script=lib/libgda.map -o $@ $(LIB_SRC) $(INPROC_SRC) \

@@ -37,7 +37,7 @@ names() {
 		}
 		e && /^\tGDA_/ && !/_END,?$/ { v = $1; sub(/[,=].*/, "", v); print "value " v }
 		/^#define GDA_[A-Z0-9_]+[ \t]/ && !/^#define GDA_(UAPI_|VERSION)/ && !/"/ &&
-			$3 !~ /^(static|extern|GDA_(HELPER|API))$/ { print "value " $2 }'
+			$3 !~ /^(static|extern|GDA_(HELPER|API|SLOW))$/ { print "value " $2 }'
 }
 
 {

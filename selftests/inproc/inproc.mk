@@ -5,13 +5,13 @@
 # sanitizers; and so does every kernel selftest that does not need the kernel.
 
 INPROC_OUT	:= $(BUILD)/selftests/inproc
-INPROC_TESTS	:= data errors threads cq rnr signal shared_cq record explain explain_causes waited
+INPROC_TESTS	:= data errors threads cq rnr signal shared_cq record explain explain_causes waited efa
 INPROC_FLAGS	= $(LIB_CPPFLAGS) $(HAVE_pmix) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) \
 		  $(CFLAGS) $(TEST_DEBUG) -pthread
 INPROC_DEPS	= selftests/inproc/inproc.mk lib/lib.mk
 
 # Kernel selftests, and what of them needs the kernel ("-T" leaves out, "-t" picks).
-INPROC_RAW	:= basic keys range ring wqe imm peer handle limits idle wait
+INPROC_RAW	:= basic keys range ring wqe imm peer handle limits idle wait efa
 INPROC_RAW_peer	:= -T killed
 INPROC_RAW_handle := -T device_names
 INPROC_RAW_limits := -t O11_cqs_and_qps -t O11_mrs
@@ -64,7 +64,7 @@ $(INPROC_OUT)/%/obj/lib/core/fastpath.o: INPROC_INLINE := -Ualways_inline
 define INPROC_LIBRARY
 $(INPROC_OUT)/$1/obj/%.o: %.c $$(INPROC_DEPS)
 	@mkdir -p $$(@D)
-	$$(CC) $(INPROC_FIRST_$1) $$(INPROC_FLAGS) $(INPROC_SAN_$1) $$(INPROC_INLINE) -c -o $$@ $$<
+	$$(CC) $(INPROC_FIRST_$1) $$(INPROC_FLAGS) $(LIB_SPEAKS) $(INPROC_SAN_$1) $$(INPROC_INLINE) -c -o $$@ $$<
 
 $(INPROC_OUT)/$1/libgda.a: $$(patsubst %.c,$(INPROC_OUT)/$1/obj/%.o,$$(INPROC_LIBSRC_$1))
 	rm -f $$@
@@ -115,7 +115,7 @@ $(eval $(call suite_programs,inproc,tsan-program,signal))
 # is chosen. Not data, whose model is that of the plain order, and not what reads the recorder,
 # which has an event more for each request.
 ORDER_OUT	:= $(BUILD)/selftests/order
-ORDER_CHOSEN	:= $(addprefix inproc/plain/,errors cq rnr signal rings help fault) gin/plain/semantics \
+ORDER_CHOSEN	:= $(addprefix inproc/plain/,errors cq rnr signal rings help fault efa) gin/plain/semantics \
 		   shmem/plain/calls async/plain/copy async/plain/random dpa/plain/calls
 ORDER_PLAIN	:= inproc/plain/data $(ORDER_CHOSEN)
 TEST_NATIVE	+= $(ORDER_PLAIN:%=$(ORDER_OUT)/plain/%) $(ORDER_CHOSEN:%=$(ORDER_OUT)/random/%)
@@ -131,7 +131,7 @@ $(eval $(foreach t,$(ORDER_CHOSEN),$(call ORDER_TEST,random,random:20261127,$t))
 
 # --- the kernel's selftests, their system calls served by lib/device/inproc ---
 
-INPROC_RAW_OBJ	:= $(addprefix kernel/,util.o nl.o object.o post.o requests.o) inproc/syscall_shim.o
+INPROC_RAW_OBJ	:= $(addprefix kernel/,util.o nl.o object.o post.o requests.o efa_queue.o) inproc/syscall_shim.o
 INPROC_RAW_WRAP	:= -Wl,--wrap=open,--wrap=close,--wrap=ioctl \
 		   -Wl,--wrap=t_objects_read,--wrap=t_objects_settle
 

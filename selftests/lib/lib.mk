@@ -5,7 +5,7 @@
 LIBTEST_OUT	:= $(BUILD)/selftests/lib
 LIBTEST_FLAGS	= $(GDA_CPPFLAGS) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) $(TEST_DEBUG)
 LIBTEST_DEPS	= $(GDA_HEADERS) $(wildcard selftests/lib/*.h) selftests/lib/lib.mk
-LIBTEST_NAMES	:= entry unwrap queue producers chunk waiter
+LIBTEST_NAMES	:= entry unwrap queue producers chunk waiter unordered
 
 TEST_NATIVE	+= $(LIBTEST_NAMES:%=$(LIBTEST_OUT)/%) $(LIBTEST_OUT)/producers-tsan \
 		   $(LIBTEST_OUT)/device $(LIBTEST_OUT)/notify $(LIBTEST_OUT)/dmabuf \
@@ -29,6 +29,17 @@ $(LIBTEST_OUT)/producers-tsan: selftests/lib/producers.c selftests/lib/fake_nic.
 	$(CC) $(LIBTEST_FLAGS) -fsanitize=thread -pthread -o $@ $(filter %.c,$^)
 
 $(LIBTEST_OUT)/instructions: selftests/lib/instructions.sh selftests/lib/callgrind.sh $(LIBTEST_OUT)/bench
+	install -m 755 selftests/lib/callgrind.sh $(@D)
+	install -m 755 $< $@
+
+TEST_NATIVE	+= $(LIBTEST_OUT)/efa/instructions
+BENCH		+= $(LIBTEST_OUT)/efa/instructions
+
+$(LIBTEST_OUT)/efa/bench: selftests/lib/bench_efa.c $(LIB_OUT)/libgda.a $(LIBTEST_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(LIBTEST_FLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
+
+$(LIBTEST_OUT)/efa/instructions: selftests/lib/instructions_efa.sh selftests/lib/callgrind.sh $(LIBTEST_OUT)/efa/bench
 	install -m 755 selftests/lib/callgrind.sh $(@D)
 	install -m 755 $< $@
 

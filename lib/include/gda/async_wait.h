@@ -219,7 +219,7 @@ GDA_API int gda_async_wait(struct gda_async_session *s, uint64_t deadline)
 	uint64_t last = (uint64_t)s->last;
 
 	if (!gda_unlikely(!v) &&
-	    gda_cqe_done(GDA_WQE_FIRST, gda_poll_as(GDA_WQE_FIRST, v, 0), last) &&
+	    gda_cqe_done(GDA_WQE_FIRST, v, gda_poll_as(GDA_WQE_FIRST, v, 0), last) &&
 	    last < gda_load_acquire64(&v->error_index))
 		return 0;
 	return gda_async_wait_all(s, deadline);

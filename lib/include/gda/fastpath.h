@@ -265,21 +265,18 @@ GDA_API void gda_flush(struct gda_view *v)
 
 GDA_HELPER int gda_test_as(uint32_t dialect, struct gda_view *v, int64_t ticket)
 {
-	uint64_t failed, index = (uint64_t)ticket;
+	uint64_t index = (uint64_t)ticket;
 
 	if (gda_unlikely(ticket < 0))
 		return (int)ticket;
-	if (!gda_cqe_done(dialect, gda_load_acquire64(&v->completed), index) &&
-	    !gda_cqe_done(dialect, gda_poll_as(dialect, v, 0), index) &&
-	    !(gda_progress(v) && gda_cqe_done(dialect, gda_poll_as(dialect, v, 0), index))) {
+	if (!gda_cqe_done(dialect, v, gda_load_acquire64(&v->completed), index) &&
+	    !gda_cqe_done(dialect, v, gda_poll_as(dialect, v, 0), index) &&
+	    !(gda_progress(v) && gda_cqe_done(dialect, v, gda_poll_as(dialect, v, 0), index))) {
 		if (index >= gda_load_relaxed64(&v->reserved))
 			return -EINVAL;
 		return index == gda_load_acquire64(&v->error_index) ? -EIO : 0;
 	}
-	failed = gda_load_acquire64(&v->error_index);
-	if (index < failed)
-		return 1;
-	return index == failed ? -EIO : -ECANCELED;
+	return gda_cqe_outcome(dialect, v, index);
 }
 
 GDA_SLOW int gda_test_other(struct gda_view *v, int64_t ticket)
@@ -354,6 +351,24 @@ GDA_API int gda_wait(struct gda_view *v, int64_t ticket, uint64_t deadline)
 	return gda_wait_done(v, ticket, deadline);
 }
 
+/* gda_quiet() where tickets are done in any order: all below @end. */
+GDA_SLOW int gda_quiet_each(struct gda_view *v, uint64_t end, uint64_t deadline)
+{
+	uint64_t ticket;
+
+	if (!deadline)
+		deadline = gda_clock_ns() + v->timeout_ns;
+	while ((ticket = gda_load_acquire64(&v->done)) < end) {
+		int err = gda_wait(v, (int64_t)ticket, deadline);
+
+		if (err && err != -EIO && err != -ECANCELED)
+			return err;
+		/* it may be the first of a row that is done, which is not counted yet */
+		gda_poll(v, 0);
+	}
+	return gda_load_acquire64(&v->error_index) == GDA_NO_ERROR ? 0 : -EIO;
+}
+
 /**
  * gda_quiet - wait until all that was posted before the call is done
  * @v: the queue
@@ -374,6 +389,8 @@ GDA_API int gda_quiet(struct gda_view *v, uint64_t deadline)
 		end = gda_handed_out(v);
 		if (!end)
 			return 0;
+		if (!gda_wqe_is_first(v->dialect) && gda_cqe_unordered(gda_wqe_other(v->dialect)))
+			return gda_quiet_each(v, end, deadline);
 		err = gda_wait(v, (int64_t)(end - 1), deadline);
 	} while (err == -EINVAL);	/* given back meanwhile */
 	return err == -ECANCELED ? -EIO : err;

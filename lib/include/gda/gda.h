@@ -419,13 +419,42 @@ int gda_qp_address(struct gda_qp *qp, struct gda_address *addr);
  * @peer: the address that gda_qp_address() returned at the peer; a QP's own address connects it to
  *	itself
  *
- * Posting may begin before the peer has connected; the work then waits.
+ * Posting may begin before the peer has connected; the work then waits. A QP in the efa dialect is
+ * not connected: @peer becomes the target of its posts (gda_peer_add(), gda_view_peer()), and what
+ * is posted before the peer has called this function, too, fails.
  *
  * Return: 0; -EINVAL the address is malformed; -ENOENT there is no such QP (any more), or the
  * device is in-process and the QP is of another process; -EALREADY this QP has a peer; -EBUSY
- * that peer has named another QP.
+ * that peer has named another QP; -EOPNOTSUPP only one of both is to be connected.
  */
 int gda_qp_connect(struct gda_qp *qp, const struct gda_address *peer);
+
+/**
+ * gda_peer_add - be able to post work that is for a QP, in a dialect in which each post names one
+ * @ctx: the context whose QPs will post it
+ * @address: of the QP, by gda_qp_address()
+ * @peer: receives what names it
+ *
+ * Work flows once the context of that QP has added one of this context's QPs, too. Before, it fails
+ * with %GDA_CAUSE_PEER, and costs nothing else. See GDA_IOC_PEER_ADD.
+ *
+ * Return: 0; -EINVAL the address is malformed, or that of a QP that is to be connected; -ENOENT
+ * there is no such QP (any more); -ENOSPC this context has %GDA_MAX_PEERS others; -EOPNOTSUPP the
+ * device has no such dialect.
+ */
+int gda_peer_add(struct gda_context *ctx, const struct gda_address *address,
+		 struct gda_peer *peer);
+
+/**
+ * gda_peer_remove - undo gda_peer_add()
+ * @ctx: the context
+ * @peer: what gda_peer_add() returned
+ *
+ * Work that names it fails afterwards, unless another call has added a QP of the same context.
+ *
+ * Return: 0; -ENOENT it was removed already.
+ */
+int gda_peer_remove(struct gda_context *ctx, const struct gda_peer *peer);
 
 /**
  * gda_qp_query - read a QP's state, first error and counters
@@ -441,9 +470,21 @@ int gda_qp_query(struct gda_qp *qp, struct gda_qp_query *query);
  * @qp: the QP
  * @size: bytes of the view that the caller knows
  *
+ * Of programs that speak mlx5 alone.
+ *
  * Return: as gda_qp_view(); NULL also if the library's view has fewer bytes than @size.
  */
 struct gda_view *gda_qp_view_sized(struct gda_qp *qp, size_t size);
+
+/**
+ * gda_qp_view_spoken - gda_qp_view_sized(), for a caller that also knows which dialects it speaks
+ * @qp: the QP
+ * @size: bytes of the view that the caller knows
+ * @spoken: a bit for each enum gda_dialect, as %GDA_SPOKEN
+ *
+ * Return: as gda_qp_view().
+ */
+struct gda_view *gda_qp_view_spoken(struct gda_qp *qp, size_t size, uint64_t spoken);
 
 /**
  * gda_qp_view - the view through which threads post to a QP
@@ -460,11 +501,12 @@ struct gda_view *gda_qp_view_sized(struct gda_qp *qp, size_t size);
  * Return: the view, see gda/fastpath.h, valid until gda_qp_destroy(). NULL if the QP's CQ
  * is a ring with fewer entries than the QPs that it completes have slots, or if a part of
  * queue or CQ lies where this process has not mapped it, or if the library is older than
- * this header and its view is smaller.
+ * this header and its view is smaller, or if the program does not speak the dialect of the QP
+ * (%GDA_SPOKEN).
  */
 GDA_HOST_API struct gda_view *gda_qp_view(struct gda_qp *qp)
 {
-	return gda_qp_view_sized(qp, sizeof(struct gda_view));
+	return gda_qp_view_spoken(qp, sizeof(struct gda_view), GDA_SPOKEN);
 }
 
 /**

@@ -21,7 +21,7 @@ extern "C" {
 GDA_SLOW int64_t gda_put_inline_long(struct gda_view *v, uint64_t raddr, uint32_t rkey,
 				     const void *src, uint64_t len, unsigned int flags)
 {
-	if (len > GDA_INLINE_MAX)
+	if (len > gda_wqe_max_inline(v->dialect, v->mask + 1) && len > gda_wqe_inline_slot(v->dialect))
 		return -EMSGSIZE;
 	return gda_post(v, gda_wr_inline(raddr, rkey, src, (uint32_t)len), flags);
 }

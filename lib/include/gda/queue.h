@@ -123,7 +123,9 @@ GDA_HELPER uint32_t gda_slot_word(uint64_t index, uint32_t kind)
 /* Here and below @dialect is v->dialect, possibly as a constant. */
 GDA_HELPER struct gda_sq gda_sq(const struct gda_view *v, uint32_t dialect)
 {
-	struct gda_sq sq = { (char *)(uintptr_t)v->sq, v->qpn_be, v->mask, dialect };
+	struct gda_sq sq = {
+		(char *)(uintptr_t)v->sq, v->qpn_be, v->mask, dialect, v->ah, v->qkey,
+	};
 
 	return sq;
 }
@@ -135,9 +137,12 @@ GDA_HELPER struct gda_sq gda_sq(const struct gda_view *v, uint32_t dialect)
  */
 GDA_HELPER uint64_t gda_poll_as(uint32_t dialect, struct gda_view *v, unsigned int flags)
 {
-	uint64_t old = gda_load_acquire64(&v->completed), now;
+	uint64_t old, now;
 	int failed;
 
+	if (gda_cqe_unordered(dialect))
+		return gda_cqe_reap(dialect, v);
+	old = gda_load_acquire64(&v->completed);
 	for (;;) {
 		now = gda_cqe_completed(dialect, v,
 					gda_nic_load32(gda_cqe_last(dialect, v->cq)), old,
@@ -229,7 +234,13 @@ GDA_HELPER void gda_cpu_ring(const struct gda_view *v, uint32_t dialect, uint64_
 	uint32_t record = gda_db_record(dialect, next);
 
 	gda_nic_store32((uint32_t *)(uintptr_t)v->dbrec, record);
-	gda_nic_store64((uint64_t *)(uintptr_t)v->db, gda_db_value(dialect, v->qpn_be, record));
+	if (gda_cqe_unordered(dialect))
+		/* it has 16 bits, of which nobody minds more */
+		gda_nic_store32((uint32_t *)(uintptr_t)v->db,
+				(uint32_t)gda_db_value(dialect, 0, record));
+	else
+		gda_nic_store64((uint64_t *)(uintptr_t)v->db,
+				gda_db_value(dialect, v->qpn_be, record));
 }
 
 /* Ring. All slots below @next are written, and no other thread rings. */
@@ -390,6 +401,9 @@ GDA_HELPER void gda_publish(struct gda_view *v, uint32_t dialect, uint64_t index
 	int ring = !(flags & GDA_DEFER);
 
 	gda_note_posted(v, index, n);
+	/* what is deferred and shared is rung by a NOP */
+	if (!(flags & GDA_EXCLUSIVE) && !gda_wqe_has(dialect, GDA_OP_NOP))
+		ring = 1;
 	if (!(flags & GDA_EXCLUSIVE))
 		GDA_HERE(gda_cpu_publish(v, dialect, index, n, ring),
 			 gda_shared_publish_view(v, index, n, flags));
@@ -412,13 +426,15 @@ GDA_HELPER int64_t gda_post_as(uint32_t dialect, struct gda_view *v, const struc
 	return (int64_t)index;
 }
 
-GDA_SLOW int64_t gda_post_other(struct gda_view *v, struct gda_wr r, unsigned int flags)
+GDA_OTHER int64_t gda_post_other(struct gda_view *v, struct gda_wr r, unsigned int flags)
 {
 	uint32_t dialect = gda_wqe_other(v->dialect);
 	struct gda_wqe w = gda_wqe_make(dialect, r);
 
 	if (gda_wqe_too_long(dialect, r.len))
 		return -EMSGSIZE;
+	if (!gda_wqe_has(dialect, r.op))
+		return -EOPNOTSUPP;
 	return gda_post_as(dialect, v, &w, flags);
 }
 

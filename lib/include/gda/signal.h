@@ -82,6 +82,8 @@ GDA_SLOW int64_t gda_put_signal_other(struct gda_view *v, struct gda_wr r,
 
 	if (gda_wqe_too_long(dialect, r.len))
 		return -EMSGSIZE;
+	if (gda_cqe_unordered(dialect))
+		return -EOPNOTSUPP;
 	return gda_put_signal_as(dialect, v, &put, &then, flags);
 }
 

@@ -108,18 +108,52 @@ extern "C" {
 #define GDA_CAN_COUNTER	(1U << 5)
 
 /**
+ * define GDA_VIEW_MARKS_BYTES - bytes at gda_view.marks
+ */
+#define GDA_VIEW_MARKS_BYTES	24576U
+
+/**
+ * define GDA_SPOKEN - the dialects that the posts of a program speak, a bit for each enum
+ * gda_dialect
+ *
+ * mlx5; and efa in a program that defines GDA_WQE_EFA before its first include of a header of gda.
+ * A post of such a program costs up to 5 instructions more on an mlx5 queue.
+ */
+#ifdef GDA_WQE_EFA
+#define GDA_SPOKEN	(1ULL << GDA_DIALECT_MLX5 | 1ULL << GDA_DIALECT_EFA)
+#else
+#define GDA_SPOKEN	(1ULL << GDA_DIALECT_MLX5)
+#endif
+
+/**
+ * struct gda_peer - a QP as the target of work, where each post names one
+ * @target: address handle, number << 16, and key << 32, in host byte order
+ * @handle: for gda_peer_remove()
+ * @reserved: 0
+ *
+ * gda_peer_add() fills it in. Plain data, to be copied to wherever posters run.
+ */
+struct gda_peer {
+	uint64_t target;
+	uint32_t handle;
+	uint32_t reserved;
+};
+
+/**
  * struct gda_view - a queue pair as its posters see it
  * @size: sizeof(struct gda_view) of the library that filled it in, or less if the owner's is
  *	smaller
  * @version: %GDA_VIEW_VERSION of that library
  * @sq: send queue, depth slots; of mlx5, of 64 bytes
- * @dbrec: send word of the doorbell record
+ * @dbrec: send word of the doorbell record; where there is none, a word of the poster's
  * @db: doorbell, 8 bytes
- * @cq: the one entry of the collapsed CQ
+ * @cq: the one entry of the collapsed CQ; unordered: the ring that completes this queue's work
+ *	alone, as deep as the queue
  * @slots: a 32-bit word per slot, used by shared posting; see gda/fastpath.h
  * @mask: depth - 1; depth is a power of two, at most 32768
  * @qpn: queue pair number
- * @qpn_be: of mlx5, bytes 4-7 are qpn << 8, big-endian: what doorbells and entries share
+ * @qpn_be: of mlx5, bytes 4-7 are qpn << 8, big-endian: what doorbells and entries share; of efa
+ *	the number of the QP that posts are for, in bits 47:32
  * @timeout_ns: bound of waits that are not given a deadline
  * @abort: a 32-bit word; once it is not 0, every wait ends with -ESHUTDOWN
  * @abort_word: @abort points here by default
@@ -130,13 +164,19 @@ extern "C" {
  * @can: GDA_CAN_*, the promises of dialect and device. In a view of gda_view_init(): those of the
  *	dialect alone
  * @max_inline: most bytes of gda_put_inline(); 0: set by a library without this member
- * @spare: 0; room for more constants
+ * @qkey: efa: key of the QP that posts are for
+ * @marks: unordered: %GDA_VIEW_MARKS_BYTES with the outcomes of tickets; see gda/wqe/efa.h
+ * @ah: efa: address handle of that QP, in bits 47:32
  * @reserved: index of the next slot to reserve; it and all indices below never wrap
  * @exclusive_done: CPU: like @completed, for exclusive posts; %GDA_NOT_EXCLUSIVE: the last post was
  *	a shared one
  * @completed: slots known to have completed: a cached consumer index
  * @error_index: slot that failed first, or %GDA_NO_ERROR
  * @error: vendor << 8 | syndrome of that slot
+ * @taken: unordered: entries taken from the ring at @cq
+ * @done: unordered: all tickets below are done
+ * @ahead: unordered: tickets beyond @done that are done, of whoever is the reaper
+ * @reaper: unordered: 1 while a thread takes entries
  * @deferred: 2 * (index + 1) of the newest deferred post, plus 1 if it was exclusive
  * @flushed: everything below was rung by a flush
  * @offer: GPU: the slot at which the poster that takes the combining role goes on; 0: the role is
@@ -167,7 +207,9 @@ struct gda_view {
 	uint32_t dialect;
 	uint32_t can;
 	uint32_t max_inline;
-	uint32_t spare[5];
+	uint32_t qkey;
+	uint64_t marks;
+	uint64_t ah;
 
 	uint64_t reserved __attribute__((aligned(128)));
 	uint64_t exclusive_done;
@@ -175,6 +217,10 @@ struct gda_view {
 	uint64_t completed __attribute__((aligned(128)));
 	uint64_t error_index;
 	uint64_t error;
+	uint64_t taken;
+	uint64_t done;
+	uint32_t ahead;
+	uint32_t reaper;
 
 	uint64_t deferred __attribute__((aligned(128)));
 	uint64_t flushed;
@@ -190,12 +236,13 @@ struct gda_view {
  * @qpn: queue pair number, 24 bits
  * @dialect: enum gda_dialect of gda/ioctl.h: the format of the queue; 0: %GDA_DIALECT_MLX5
  * @timeout_ns: bound of waits that are not given a deadline; 0: one second
- * @sq: send queue, aligned to 64 bytes
- * @dbrec: send word of the doorbell record (the second of its two)
+ * @sq: send queue, aligned to 64 bytes; of efa, of entries of 128 bytes
+ * @dbrec: send word of the doorbell record (the second of its two); of efa any word
  * @db: doorbell, aligned to 8 bytes
  * @cq: entry of the collapsed CQ, aligned to 64 bytes, preset to 0xff, nothing
- *	completed yet
+ *	completed yet; efa: a ring of @depth places of 32 bytes, zero, for this queue alone
  * @slots: a word per slot for shared posting, any content; used by the view from now on
+ * @marks: efa: %GDA_VIEW_MARKS_BYTES, zero, aligned to 8 bytes; used by the view from now on
  */
 struct gda_view_attr {
 	uint32_t size;
@@ -208,6 +255,7 @@ struct gda_view_attr {
 	void *db;
 	const void *cq;
 	uint32_t *slots;
+	void *marks;
 };
 
 /**
@@ -238,6 +286,19 @@ int gda_view_init_sized(struct gda_view *v, size_t size, const struct gda_view_a
 GDA_HOST_API int gda_view_init(struct gda_view *v, const struct gda_view_attr *attr)
 {
 	return gda_view_init_sized(v, sizeof(*v), attr);
+}
+
+/**
+ * gda_view_peer - choose whom posts are for
+ * @v: a view to which no thread posts during the call, of a dialect in which each post names its
+ *	target
+ * @peer: the target
+ */
+GDA_HOST_API void gda_view_peer(struct gda_view *v, const struct gda_peer *peer)
+{
+	v->qpn_be = (peer->target >> 16 & 0xffff) << 32;
+	v->ah = (peer->target & 0xffff) << 32;
+	v->qkey = (uint32_t)(peer->target >> 32);
 }
 
 /**
@@ -432,18 +493,29 @@ int gda_cq_wait_failed(struct gda_cq_view *cq, int err);
 void gda_cq_relax(struct gda_cq_view *cq, unsigned int polls);
 
 /**
+ * enum gda_cq_kind - what an entry of a ring is of, in every dialect
+ * @GDA_CQ_KIND_DONE: work is done
+ * @GDA_CQ_KIND_IMM: an immediate arrived
+ * @GDA_CQ_KIND_ERROR: work failed
+ */
+enum gda_cq_kind {
+	GDA_CQ_KIND_DONE = 0x0,
+	GDA_CQ_KIND_IMM = 0x1,
+	GDA_CQ_KIND_ERROR = 0xd,
+};
+
+/**
  * struct gda_cq_entry - an entry of a ring, decoded
  * @size: sizeof(struct gda_cq_entry); set by the caller, and not changed
- * @qpn: number of the QP on this side
- * @opcode: enum gda_mlx5_cqe_opcode: %GDA_MLX5_CQE_RESP_IMM an immediate arrived, %GDA_MLX5_CQE_REQ
- *	work is done, %GDA_MLX5_CQE_REQ_ERR work has failed
- * @wr_opcode: enum gda_mlx5_opcode of the work
+ * @qpn: number of the QP on this side; efa: its low 16 bits
+ * @opcode: enum gda_cq_kind; mlx5: the same numbers as enum gda_mlx5_cqe_opcode
+ * @wr_opcode: the dialect's opcode of the work
  * @counter: low 16 bits of the ticket of the work, not for immediates
  * @imm: the immediate
  * @bytes: payload; 0 for work that failed
  * @solicited: 1 if it is a solicited one
- * @syndrome: enum gda_mlx5_syndrome; 0 for work that did not fail
- * @vendor: enum gda_cause
+ * @syndrome: the dialect's code of an error; 0 for work that did not fail
+ * @vendor: enum gda_cause; of efa 0: gda_qp_query() tells
  * @user_index: gda_qp_attr.user_index of that QP
  */
 struct gda_cq_entry {

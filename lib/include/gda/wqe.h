@@ -10,20 +10,27 @@
  * the first dialect is inlined into the program; posts of other dialects are function calls, see
  * gda_wqe_is_first().
  *
- * A dialect defines struct gda_<name>_wqe, GDA_<NAME>_WQE_* and a function gda_<name>_*() for each
- * one below. It needs an include, a line in each of GDA_WQE_OF(), GDA_WQE_CONST(), GDA_WQE_FILLS(),
- * gda_wqe_speaks() and gda_wqe_other(), and a member of struct gda_wqe. A test adds one more,
- * GDA_WQE_TEST: see selftests/dialect.
+ * A program speaks mlx5. A program that defines GDA_WQE_EFA before it first includes a header of
+ * gda speaks efa, too, and so does the library.
+ *
+ * A dialect defines struct gda_<name>_wqe or the like, GDA_<NAME>_WQE_* and a function
+ * gda_<name>_*() for each one below. It needs an include, a macro like GDA_WQE_IF_EFA() with its
+ * place in those that follow and in gda_wqe_other(), and a member of struct gda_wqe. A test adds
+ * one more, GDA_WQE_TEST: see selftests/dialect.
  */
 #ifndef GDA_WQE_H
 #define GDA_WQE_H
 
+#include <errno.h>
 #include <gda/barrier.h>
 #include <gda/ioctl.h>
 #include <gda/view.h>
 #include <gda/wr.h>
 
 #include <gda/wqe/mlx5.h>
+#ifdef GDA_WQE_EFA
+#include <gda/wqe/efa.h>
+#endif
 #ifdef GDA_WQE_TEST
 #include <gda/wqe/test.h>
 #endif
@@ -32,17 +39,35 @@
 extern "C" {
 #endif
 
-/* Call gda_<dialect>_@call(...) for @dialect, or select a constant in the same way. */
-#ifdef GDA_WQE_TEST
-#define GDA_WQE_OF(dialect, call, ...)						\
-	((dialect) == GDA_WQE_TEST ? gda_test_##call(__VA_ARGS__) :		\
-				     gda_mlx5_##call(__VA_ARGS__))
-#define GDA_WQE_CONST(dialect, name)						\
-	((dialect) == GDA_WQE_TEST ? GDA_TEST_WQE_##name : GDA_MLX5_WQE_##name)
+/* What of a dialect that is compiled in, if a view speaks it, else @others. */
+#ifdef GDA_WQE_EFA
+#define GDA_WQE_IF_EFA(dialect, efa, others)	((dialect) == GDA_DIALECT_EFA ? (efa) : (others))
 #else
-#define GDA_WQE_OF(dialect, call, ...)	((void)(dialect), gda_mlx5_##call(__VA_ARGS__))
-#define GDA_WQE_CONST(dialect, name)	((void)(dialect), GDA_MLX5_WQE_##name)
+#define GDA_WQE_IF_EFA(dialect, efa, others)	(others)
 #endif
+#ifdef GDA_WQE_TEST
+#define GDA_WQE_IF_TEST(dialect, test, others)	((dialect) == GDA_WQE_TEST ? (test) : (others))
+#else
+#define GDA_WQE_IF_TEST(dialect, test, others)	(others)
+#endif
+
+/* The call gda_<dialect>_@call(...) of @dialect, or a constant likewise. */
+#define GDA_WQE_OF(dialect, call, ...)						\
+	((void)(dialect), GDA_WQE_IF_TEST(dialect, gda_test_##call(__VA_ARGS__),	\
+		GDA_WQE_IF_EFA(dialect, gda_efa_##call(__VA_ARGS__),			\
+			       gda_mlx5_##call(__VA_ARGS__))))
+#define GDA_WQE_CONST(dialect, name)						\
+	((void)(dialect), GDA_WQE_IF_TEST(dialect, GDA_TEST_WQE_##name,		\
+		GDA_WQE_IF_EFA(dialect, GDA_EFA_WQE_##name, GDA_MLX5_WQE_##name)))
+
+/* A call of the dialects that complete to the one entry of a collapsed CQ. */
+#define GDA_WQE_COLLAPSED(dialect, call, ...)					\
+	((void)(dialect), GDA_WQE_IF_TEST(dialect, gda_test_##call(__VA_ARGS__),	\
+		gda_mlx5_##call(__VA_ARGS__)))
+
+/* ... and of those whose queues have a ring each, from which requests complete in any order. */
+#define GDA_WQE_RING(dialect, call, none, ...)					\
+	((void)(dialect), GDA_WQE_IF_EFA(dialect, gda_efa_##call(__VA_ARGS__), none))
 
 /* The default dialect, which 0 means in a view. */
 #define GDA_WQE_FIRST	GDA_DIALECT_MLX5
@@ -55,11 +80,8 @@ extern "C" {
 /* Do posters speak @dialect? */
 GDA_HELPER int gda_wqe_speaks(uint32_t dialect)
 {
-#ifdef GDA_WQE_TEST
-	if (dialect == GDA_WQE_TEST)
-		return 1;
-#endif
-	return dialect == GDA_DIALECT_MLX5;
+	return GDA_WQE_IF_TEST(dialect, 1, GDA_WQE_IF_EFA(dialect, 1,
+							  dialect == GDA_DIALECT_MLX5));
 }
 
 /*
@@ -74,7 +96,7 @@ GDA_HELPER int gda_wqe_speaks(uint32_t dialect)
  */
 GDA_HELPER int gda_wqe_is_first(uint32_t dialect)
 {
-#ifdef GDA_WQE_TEST
+#if defined(GDA_WQE_TEST) || defined(GDA_WQE_EFA)
 	return !gda_unlikely(dialect > GDA_WQE_FIRST);
 #else
 	(void)dialect;
@@ -82,12 +104,25 @@ GDA_HELPER int gda_wqe_is_first(uint32_t dialect)
 #endif
 }
 
+/*
+ * How posts in another dialect are defined. If there is only one other, they are inlined like those
+ * of the first: the program has chosen to speak both.
+ */
+#if defined(GDA_WQE_EFA) && !defined(GDA_WQE_TEST)
+#define GDA_OTHER	GDA_HELPER
+#else
+#define GDA_OTHER	GDA_SLOW
+#endif
+
 /* @dialect, which is not the first one: a constant if there is only one other. */
 GDA_HELPER uint32_t gda_wqe_other(uint32_t dialect)
 {
-#ifdef GDA_WQE_TEST
+#if defined(GDA_WQE_TEST) && !defined(GDA_WQE_EFA)
 	(void)dialect;
 	return GDA_WQE_TEST;
+#elif defined(GDA_WQE_EFA) && !defined(GDA_WQE_TEST)
+	(void)dialect;
+	return GDA_DIALECT_EFA;
 #else
 	return dialect;
 #endif
@@ -104,6 +139,9 @@ struct gda_wqe {
 	uint32_t slots;
 	union {
 		struct gda_mlx5_wqe mlx5;
+#ifdef GDA_WQE_EFA
+		struct gda_efa_encoded efa;
+#endif
 #ifdef GDA_WQE_TEST
 		struct gda_test_wqe test;
 #endif
@@ -111,14 +149,10 @@ struct gda_wqe {
 };
 
 /* Like GDA_WQE_OF(), with the dialect's part of @w as first argument. */
-#ifdef GDA_WQE_TEST
 #define GDA_WQE_FILLS(dialect, call, w, ...)					\
-	((dialect) == GDA_WQE_TEST ? gda_test_##call(&(w)->as.test, __VA_ARGS__) : \
-				     gda_mlx5_##call(&(w)->as.mlx5, __VA_ARGS__))
-#else
-#define GDA_WQE_FILLS(dialect, call, w, ...)					\
-	((void)(dialect), gda_mlx5_##call(&(w)->as.mlx5, __VA_ARGS__))
-#endif
+	((void)(dialect), GDA_WQE_IF_TEST(dialect, gda_test_##call(&(w)->as.test, __VA_ARGS__), \
+		GDA_WQE_IF_EFA(dialect, gda_efa_##call(&(w)->as.efa, __VA_ARGS__),	\
+			       gda_mlx5_##call(&(w)->as.mlx5, __VA_ARGS__))))
 
 /* --- entries --- */
 
@@ -150,6 +184,13 @@ GDA_HELPER void gda_wqe_store(struct gda_sq sq, uint64_t index, const struct gda
 			      unsigned int solicited)
 {
 	gda_wqe_store_if(1, sq, index, w, solicited);
+}
+
+/* Does the dialect have the operation @op, enum gda_op? The first has all. */
+GDA_HELPER int gda_wqe_has(uint32_t dialect, uint32_t op)
+{
+	(void)op;
+	return GDA_WQE_RING(dialect, wqe_has, 1, op);
 }
 
 /* The two words of @w that take longest to encode, for callers that wait before they store them. */
@@ -299,13 +340,13 @@ GDA_HELPER int gda_cqe_is_preset(uint32_t dialect, uint32_t last)
  */
 GDA_HELPER uint64_t gda_cqe_unwrap(uint32_t dialect, uint64_t old, uint32_t last)
 {
-	return GDA_WQE_OF(dialect, cqe_unwrap, old, last);
+	return GDA_WQE_COLLAPSED(dialect, cqe_unwrap, old, last);
 }
 
 /* Slots before @rung that have not completed. */
 GDA_HELPER uint32_t gda_cqe_behind(uint32_t dialect, uint64_t rung, uint32_t last)
 {
-	return GDA_WQE_OF(dialect, cqe_behind, rung, last);
+	return GDA_WQE_COLLAPSED(dialect, cqe_behind, rung, last);
 }
 
 /*
@@ -316,19 +357,47 @@ GDA_HELPER uint32_t gda_cqe_behind(uint32_t dialect, uint64_t rung, uint32_t las
 GDA_HELPER uint64_t gda_cqe_completed(uint32_t dialect, struct gda_view *v, uint32_t last,
 				      uint64_t old, int *failed)
 {
-	return GDA_WQE_OF(dialect, cqe_completed, v, last, old, failed);
+	return GDA_WQE_COLLAPSED(dialect, cqe_completed, v, last, old, failed);
 }
 
-/* Is the work request at @index done, when all below @completed have completed? */
-GDA_HELPER int gda_cqe_done(uint32_t dialect, uint64_t completed, uint64_t index)
+/* Does each queue complete to a ring of its own, in any order? */
+GDA_HELPER int gda_cqe_unordered(uint32_t dialect)
 {
-	return GDA_WQE_OF(dialect, cqe_done, completed, index);
+	return !(gda_wqe_can(dialect) & GDA_CAN_ORDER);
+}
+
+/* Take what has completed to the ring of a view. Return: gda_view.completed. */
+GDA_HELPER uint64_t gda_cqe_reap(uint32_t dialect, struct gda_view *v)
+{
+	(void)v;
+	return GDA_WQE_RING(dialect, reap, 0, v);
+}
+
+/* Is the work request at @index done? In order: when all below @completed have completed. */
+GDA_HELPER int gda_cqe_done(uint32_t dialect, const struct gda_view *v, uint64_t completed,
+			    uint64_t index)
+{
+	(void)v;
+	return GDA_WQE_RING(dialect, cqe_done, index < completed, v, completed, index);
+}
+
+/* What became of it: as gda_test() returns. In order: all before the first error are done. */
+GDA_HELPER int gda_cqe_outcome(uint32_t dialect, const struct gda_view *v, uint64_t index)
+{
+	uint64_t failed;
+
+	if (gda_cqe_unordered(dialect))
+		return GDA_WQE_RING(dialect, cqe_outcome, 0, v, index);
+	failed = gda_load_acquire64(&v->error_index);
+	if (index < failed)
+		return 1;
+	return index == failed ? -EIO : -ECANCELED;
 }
 
 /* Copy everything that gda_cqe_completed() reads from an error's entry, except the last word. */
 GDA_HELPER void gda_cqe_copy_error(uint32_t dialect, char *to, const char *cqe)
 {
-	GDA_WQE_OF(dialect, cqe_copy_error, to, cqe);
+	GDA_WQE_COLLAPSED(dialect, cqe_copy_error, to, cqe);
 }
 
 /* Write an error entry for a queue that has failed at index 0, with enum gda_cause @cause. */

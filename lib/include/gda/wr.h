@@ -23,12 +23,16 @@ extern "C" {
  * @qpn_be: gda_view.qpn_be
  * @mask: number of slots - 1
  * @dialect: enum gda_dialect
+ * @ah: gda_view.ah
+ * @qkey: gda_view.qkey
  */
 struct gda_sq {
 	char *slots;
 	uint64_t qpn_be;
 	uint32_t mask;
 	uint32_t dialect;
+	uint64_t ah;
+	uint64_t qkey;
 };
 
 /**

@@ -25,7 +25,7 @@ GDA_DEVICE int gda_verdict(const struct gda_view *v, uint64_t ticket, uint64_t k
 
 	if (ticket == failed)
 		return -EIO;
-	if (!gda_cqe_done(v->dialect, known, ticket))
+	if (!gda_cqe_done(v->dialect, v, known, ticket))
 		return 0;
 	return failed < ticket ? -ECANCELED : 1;
 }
@@ -45,12 +45,12 @@ GDA_GPU_API int gda_test(queue &q, int64_t ticket)
 
 	if (ticket < 0)
 		return (int)ticket;
-	if (gda_cqe_done(q.port.view->dialect, gda_known(q), (uint64_t)ticket))
+	if (gda_cqe_done(q.port.view->dialect, q.port.view, gda_known(q), (uint64_t)ticket))
 		return 1;
 	known = gda_refresh(q, gda_scan(q), failed);
 	if (failed)
 		return gda_verdict(q.port.view, ticket, known);
-	return gda_cqe_done(q.port.view->dialect, known, (uint64_t)ticket);
+	return gda_cqe_done(q.port.view->dialect, q.port.view, known, (uint64_t)ticket);
 }
 
 /*
@@ -69,7 +69,7 @@ GDA_DEVICE int gda_wait_from(queue &q, uint64_t ticket, looked look, uint64_t de
 		looked before = look;
 
 		done = failed ? gda_verdict(q.port.view, ticket, known) :
-				gda_cqe_done(q.port.view->dialect, known, ticket);
+				gda_cqe_done(q.port.view->dialect, q.port.view, known, ticket);
 		if (done)
 			return done < 0 ? done : 0;
 		if (err)
@@ -100,7 +100,7 @@ GDA_GPU_API int gda_wait(queue &q, int64_t ticket, uint64_t deadline)
 	if (ticket < 0)
 		return (int)ticket;
 	gda_ring_deferred(q);
-	if (gda_cqe_done(q.port.view->dialect, gda_known(q), (uint64_t)ticket))
+	if (gda_cqe_done(q.port.view->dialect, q.port.view, gda_known(q), (uint64_t)ticket))
 		return 0;
 	return gda_wait_from(q, (uint64_t)ticket, gda_scan(q), deadline);
 }

@@ -142,12 +142,6 @@ GDA_HELPER void gda_mlx5_cqe_write_error(void *cqe, uint8_t cause)
 	memcpy(cqe, &failed, sizeof(failed));
 }
 
-/* RC completes in order, so a ticket is done once the consumer index has passed it. */
-GDA_HELPER int gda_mlx5_cqe_done(uint64_t completed, uint64_t index)
-{
-	return index < completed;
-}
-
 /* In a ring: is the entry with @last the one for @index, rather than one of the previous lap? */
 GDA_HELPER int gda_mlx5_cqe_is_new(uint32_t last, uint64_t index, uint32_t mask)
 {

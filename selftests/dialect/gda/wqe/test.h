@@ -262,11 +262,6 @@ GDA_HELPER void gda_test_cqe_write_error(void *cqe, uint8_t cause)
 	memcpy(cqe, &e, sizeof(e));
 }
 
-GDA_HELPER int gda_test_cqe_done(uint64_t completed, uint64_t index)
-{
-	return index < completed;
-}
-
 GDA_HELPER uint32_t gda_test_cqe_qpn(const char *cqe)
 {
 	return gda_nic_load32(&gda_test_cqe_at((uintptr_t)cqe)->qpn);

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Posters of efa queues against a device that completes as the test says, in any order: what a
+ * ticket, a slot and the window of tickets are. Beside each rule, the one of the field that it
+ * replaces.
+ */
+#define GDA_WQE_EFA
+#include <stdlib.h>
+#include <string.h>
+#include <gda/fastpath.h>
+#include "kselftest_harness.h"
+
+#define DEPTH	16U
+
+/* A queue in plain memory, and the device's side of it. */
+struct queue {
+	struct gda_view view;
+	struct gda_efa_wide_wqe sq[DEPTH];
+	struct gda_efa_recv_cqe cq[DEPTH];
+	uint32_t slots[DEPTH];
+	uint64_t marks[GDA_VIEW_MARKS_BYTES / 8];
+	uint64_t db;
+	uint32_t rung;
+	uint64_t completed;		/* entries of the CQ that were written */
+};
+
+static struct queue *queue_new(void)
+{
+	struct queue *q = aligned_alloc(128, (sizeof(*q) + 127) & ~127ULL);
+	struct gda_view_attr attr = {
+		.size = sizeof(attr), .depth = DEPTH, .qpn = 0x77, .dialect = GDA_DIALECT_EFA,
+		.timeout_ns = 1000000,
+	};
+
+	memset(q, 0, sizeof(*q));
+	attr.sq = q->sq;
+	attr.dbrec = &q->rung;
+	attr.db = &q->db;
+	attr.cq = q->cq;
+	attr.slots = q->slots;
+	attr.marks = q->marks;
+	if (!gda_view_init(&q->view, &attr))
+		return q;
+	free(q);
+	return NULL;
+}
+
+/* The device completes the request of @ticket. */
+static void complete(struct queue *q, uint64_t ticket, uint8_t status)
+{
+	struct gda_efa_recv_cqe *e = &q->cq[q->completed % DEPTH];
+
+	memset(e, 0, sizeof(*e));
+	e->id = gda_efa_le16((uint16_t)ticket);
+	e->status = status;
+	e->qp = gda_efa_le16(0x77);
+	e->flags = (uint8_t)(GDA_EFA_CQE_SENT | GDA_EFA_WRITE << GDA_EFA_CQE_OP_SHIFT |
+			     !(q->completed & DEPTH));
+	q->completed++;
+}
+
+FIXTURE(unordered) {
+	struct queue *q;
+	struct gda_view *v;
+};
+
+FIXTURE_VARIANT(unordered) {
+	unsigned int mode;
+};
+
+FIXTURE_VARIANT_ADD(unordered, shared) { .mode = 0 };
+FIXTURE_VARIANT_ADD(unordered, exclusive) { .mode = GDA_EXCLUSIVE };
+
+FIXTURE_SETUP(unordered)
+{
+	self->q = queue_new();
+	ASSERT_NE(NULL, self->q);
+	self->v = &self->q->view;
+}
+
+FIXTURE_TEARDOWN(unordered)
+{
+	free(self->q);
+}
+
+static int64_t put(struct gda_view *v, unsigned int mode)
+{
+	return gda_put(v, 0x1000, 0x1200, 0x2000, 0x3400, 8, mode | GDA_NOWAIT);
+}
+
+/* A put, a get, a put with immediate, or one of a value. */
+static int64_t post(struct gda_view *v, uint32_t op, uint64_t value, unsigned int mode)
+{
+	const uint64_t laddr = 0x99aabbccddeeff00, raddr = 0x1122334455667788;
+	const uint32_t lkey = 0xe1e2e3e4, rkey = 0xa1b2c3d4;
+
+	switch (op) {
+	case 0:
+		return gda_put(v, laddr, lkey, raddr, rkey, 4096, mode);
+	case 1:
+		return gda_get(v, laddr, lkey, raddr, rkey, 4096, mode);
+	case 2:
+		return gda_put_imm(v, laddr, lkey, raddr, rkey, 4096, 0xcafe0001, mode);
+	default:
+		return gda_put_value(v, raddr, rkey, value, mode);
+	}
+}
+
+/* Bytes of an entry are those of gda/efa.h's encoder. */
+TEST_F(unordered, entries_byte_by_byte)
+{
+	const struct gda_peer peer = { .target = 5 | 0x77ULL << 16 | 0x11111111ULL << 32 };
+	uint64_t i, value = 0x8877665544332211;
+
+	gda_view_peer(self->v, &peer);
+	for (i = 0; i < 3 * DEPTH; i++) {
+		struct gda_efa_wide_wqe want;
+		uint32_t op = (uint32_t)(i % 4);
+
+		memset(&want, 0, sizeof(want));
+		memset(&self->q->sq[i % DEPTH], 0, sizeof(want));
+		gda_efa_set_whom(&want.meta, 5, 0x77, 0x11111111);
+		gda_efa_set_segment(&want.remote, 0x1122334455667788, 0xa1b2c3d4, op == 3 ? 8 : 4096);
+		gda_efa_set_segment((void *)want.data, 0x99aabbccddeeff00, 0xe1e2e3, 4096);
+		if (op == 3) {
+			memset(want.data, 0, 16);
+			memcpy(want.data, &value, 8);
+		}
+		gda_efa_set_what(&want.meta, i, (uint8_t)(op == 1 ? GDA_EFA_READ : op == 2 ?
+				 GDA_EFA_WRITE | GDA_EFA_HAS_IMM : op == 3 ?
+				 GDA_EFA_WRITE | GDA_EFA_INLINE : GDA_EFA_WRITE),
+				 (uint32_t)(i / DEPTH), op == 3 ? 8 : 1, op == 2 ? 0xcafe0001 : 0);
+		ASSERT_EQ((int64_t)i, post(self->v, op, value, variant->mode));
+		EXPECT_EQ(0, memcmp(&want, &self->q->sq[i % DEPTH], sizeof(want)));
+		EXPECT_EQ((uint16_t)(i + 1), (uint16_t)self->q->db);
+		complete(self->q, i, GDA_EFA_OK);
+	}
+}
+
+/* E-12: a slot is free once as many requests are done, but a ticket is done for itself. */
+TEST_F(unordered, Efa12_a_ticket_is_done_for_itself)
+{
+	int64_t t[DEPTH], more;
+	uint32_t i;
+
+	for (i = 0; i < DEPTH; i++)
+		t[i] = put(self->v, variant->mode);
+	EXPECT_EQ(-EAGAIN, put(self->v, variant->mode));
+	complete(self->q, 1, GDA_EFA_OK);
+	/* a count says that one is done; the field takes it for the oldest */
+	EXPECT_EQ(0, gda_test(self->v, t[0]));
+	EXPECT_EQ(1, gda_test(self->v, t[1]));
+	EXPECT_EQ(0, gda_test(self->v, t[2]));
+	more = put(self->v, variant->mode);
+	EXPECT_EQ(DEPTH, more);
+	EXPECT_EQ(-EAGAIN, put(self->v, variant->mode));
+	EXPECT_EQ(0, gda_test(self->v, more));
+	for (i = DEPTH; i > 1; i--)
+		complete(self->q, i, GDA_EFA_OK);
+	EXPECT_EQ(0, gda_test(self->v, t[0]));
+	EXPECT_EQ(1, gda_test(self->v, more));
+	complete(self->q, 0, GDA_EFA_OK);
+	EXPECT_EQ(1, gda_test(self->v, t[0]));
+	EXPECT_EQ(DEPTH + 1, self->v->done);
+	EXPECT_EQ(0, self->v->ahead);
+	EXPECT_EQ(-EINVAL, gda_test(self->v, DEPTH + 1));
+}
+
+/* E-20: a flush waits for what was posted before it, not for as many of any. */
+TEST_F(unordered, Efa20_a_flush_is_no_count)
+{
+	put(self->v, variant->mode);
+	put(self->v, variant->mode);
+	complete(self->q, 1, GDA_EFA_OK);
+	EXPECT_EQ(-ETIMEDOUT, gda_quiet(self->v, 0));
+	complete(self->q, 0, GDA_EFA_OK);
+	EXPECT_EQ(0, gda_quiet(self->v, 0));
+}
+
+/* A request that lags for 2^16 others holds the posters up: its id would be another's. */
+TEST_F(unordered, no_id_is_given_twice)
+{
+	uint64_t posted, rounds = 0;
+
+	put(self->v, variant->mode);
+	for (posted = 1; put(self->v, variant->mode) >= 0; posted++) {
+		complete(self->q, posted, GDA_EFA_OK);
+		rounds++;
+		ASSERT_GT(2 * 65536, rounds);
+	}
+	/* the last ones are not done either */
+	EXPECT_EQ(65536, posted);
+	EXPECT_EQ(0, gda_test(self->v, 0));
+	EXPECT_EQ(1, gda_test(self->v, 65535));
+	complete(self->q, 0, GDA_EFA_OK);
+	EXPECT_EQ(65536, put(self->v, variant->mode));
+	EXPECT_EQ(1, gda_test(self->v, 0));
+	EXPECT_EQ(0, gda_test(self->v, 65536));
+	EXPECT_EQ(65536, self->v->done);
+}
+
+/* Any order, against a model, over many laps of the ids. */
+TEST_F(unordered, random_orders)
+{
+	uint64_t open[DEPTH], n = 0, next = 0, seed = 1, i;
+	static uint8_t done[4 * 65536];
+
+	memset(done, 0, sizeof(done));
+	while (next < sizeof(done)) {
+		seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+		if (n < DEPTH && seed >> 63) {
+			ASSERT_EQ((int64_t)next, put(self->v, variant->mode));
+			open[n++] = next++;
+		} else if (n) {
+			i = (seed >> 40) % n;
+			/* mostly the oldest: others wait behind one for long */
+			i = (seed >> 33) % 8 ? 0 : i;
+			complete(self->q, open[i], GDA_EFA_OK);
+			done[open[i]] = 1;
+			memmove(&open[i], &open[i + 1], (n - i - 1) * sizeof(open[0]));
+			n--;
+		}
+		for (i = next > 40 ? next - 40 : 0; i < next && !(seed >> 20 & 7); i++)
+			ASSERT_EQ(done[i], gda_test(self->v, (int64_t)i)) TH_LOG("ticket %llu",
+				(unsigned long long)i);
+	}
+	while (n)
+		complete(self->q, open[--n], GDA_EFA_OK);
+	EXPECT_EQ(0, gda_quiet(self->v, 0));
+	EXPECT_EQ(next, self->v->done);
+}
+
+TEST_F(unordered, an_error_is_of_its_ticket)
+{
+	struct gda_error error = { .size = sizeof(error) };
+	uint64_t i;
+
+	for (i = 0; i < 4; i++)
+		put(self->v, variant->mode);
+	complete(self->q, 2, GDA_EFA_UNRESPONSIVE);
+	complete(self->q, 0, GDA_EFA_OK);
+	EXPECT_EQ(1, gda_test(self->v, 0));
+	EXPECT_EQ(0, gda_test(self->v, 1));
+	EXPECT_EQ(-EIO, gda_test(self->v, 2));
+	EXPECT_EQ(0, gda_test(self->v, 3));
+	complete(self->q, 3, GDA_EFA_FLUSHED);
+	complete(self->q, 1, GDA_EFA_OK);
+	EXPECT_EQ(1, gda_test(self->v, 1));
+	EXPECT_EQ(-ECANCELED, gda_test(self->v, 3));
+	EXPECT_EQ(-EIO, gda_quiet(self->v, 0));
+	ASSERT_EQ(1, gda_error(self->v, &error));
+	EXPECT_EQ(2, error.ticket);
+	EXPECT_EQ(GDA_EFA_UNRESPONSIVE, error.syndrome);
+	/* those that have the same bits later are not mistaken for it */
+	for (i = 4; i < 65536 + 4; i++) {
+		ASSERT_EQ((int64_t)i, put(self->v, variant->mode));
+		complete(self->q, i, GDA_EFA_OK);
+	}
+	EXPECT_EQ(1, gda_test(self->v, 65536 + 2));
+	EXPECT_EQ(1, gda_test(self->v, 65536 + 3));
+}
+
+TEST_F(unordered, what_the_dialect_has_not)
+{
+	EXPECT_EQ(-EOPNOTSUPP, gda_nop(self->v, variant->mode));
+	EXPECT_EQ(-EOPNOTSUPP, gda_fetch_add(self->v, 0, 0, 0, 0, 1, variant->mode));
+	EXPECT_EQ(-EOPNOTSUPP, gda_compare_swap(self->v, 0, 0, 0, 0, 1, 2, variant->mode));
+	EXPECT_EQ(-EMSGSIZE, gda_put(self->v, 0, 0, 0, 0, (1ULL << 30) + 1, variant->mode));
+	EXPECT_EQ(0, self->v->reserved);
+	EXPECT_EQ(0, self->v->can & (GDA_CAN_ORDER | GDA_CAN_SIGNAL | GDA_CAN_ATOMIC | GDA_CAN_MASKED));
+	EXPECT_EQ(GDA_EFA_MAX_INLINE, self->v->max_inline);
+}
+
+/* Deferred and shared there is nobody to ring it: it is rung at once. */
+TEST_F(unordered, Efa10_Efa11_deferred_posts)
+{
+	uint32_t i;
+
+	for (i = 0; i < DEPTH - 1; i++)
+		gda_put(self->v, 0x1000, 0x1200, 0x2000 + 8 * i, 0x3400, 8, variant->mode | GDA_DEFER);
+	/* none was written over another */
+	for (i = 0; i < DEPTH - 1; i++)
+		EXPECT_EQ(0x2000 + 8 * i, self->q->sq[i].remote.addr_lo);
+	EXPECT_EQ(variant->mode & GDA_EXCLUSIVE ? 0 : DEPTH - 1, (uint16_t)self->q->db);
+	gda_flush(self->v);
+	EXPECT_EQ(DEPTH - 1, (uint16_t)self->q->db);
+	for (i = 0; i < DEPTH - 1; i++)
+		complete(self->q, i, GDA_EFA_OK);
+	EXPECT_EQ(0, gda_quiet(self->v, 0));
+}
+
+TEST_HARNESS_MAIN
