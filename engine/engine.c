@@ -92,6 +92,7 @@ static void gda_engine_report(struct gda_engine_qp *q, u64 index, struct gda_sta
 	if (q->dialect->named)
 		q->last.id = q->work.target.id;
 	q->last.status = st;
+	q->rnr_tries = 0;
 	gda_engine_complete(q);
 }
 
@@ -143,7 +144,10 @@ static void gda_engine_measure(struct gda_engine_qp *q)
 
 	q->work.opcode = 0;
 	q->work.slots = 1;
-	if (q->sq)
+	/* of an entry that cannot be read the number is as good as any id */
+	if (!q->sq)
+		q->work.target.id = q->ci;
+	else
 		st = q->dialect->decode(q, (u32)(q->pi - q->ci), &q->work);
 	if (st.class)
 		gda_engine_forget(&q->work);

@@ -42,13 +42,14 @@ const struct gda_dialect_ops *gda_dialect_service(const struct gda_dialect_ops *
 	}
 }
 
-u64 gda_dialect_features(void)
+u64 gda_dialect_features(bool named)
 {
 	const struct gda_dialect_ops *const *ops;
 	u64 features = 0;
 
 	for (ops = gda_dialects; *ops; ops++)
-		features |= (*ops)->feature;
+		if (named || !(*ops)->named)
+			features |= (*ops)->feature;
 	return features;
 }
 

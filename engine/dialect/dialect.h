@@ -155,11 +155,12 @@ static inline const struct gda_dialect_ops *gda_dialect_slots(const struct gda_d
 }
 
 /**
- * gda_dialect_features - the feature bits of all dialects
+ * gda_dialect_features - the feature bits of dialects
+ * @named: also of those whose requests name their responder
  *
  * Return: GDA_FEATURE_DIALECT_*.
  */
-u64 gda_dialect_features(void);
+u64 gda_dialect_features(bool named);
 
 #define GDA_DIALECT(name) extern const struct gda_dialect_ops gda_dialect_##name;
 #include <gda_dialects.h>

@@ -273,10 +273,10 @@ static bool gda_efa_finish(struct gda_engine_cq *cq, const struct gda_completion
 	return true;
 }
 
-/* Unknown and lost peers are a request's alone. */
+/* Peers that are unknown, lost or have no room are a request's alone. */
 static bool gda_efa_fatal(struct gda_status st)
 {
-	return st.cause != GDA_CAUSE_PEER;
+	return st.cause != GDA_CAUSE_PEER && st.class != GDA_CLASS_RNR;
 }
 
 static const struct gda_dialect_ops gda_dialect_efa_wide;

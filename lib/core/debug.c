@@ -30,7 +30,7 @@ static void gda_debug_look(struct gda_qp *qp)
 	qp->debug_failed = 1;
 	gda_debug("QP %u of fd %d (number %#x) failed at ticket %llu: %s: %s", qp->handle,
 		  qp->ctx->fd, q.qpn, (unsigned long long)q.error_index,
-		  gda_syndrome_name(q.syndrome), gda_vendor_name(q.vendor));
+		  gda_syndrome_name_in(qp->dialect, q.syndrome), gda_vendor_name(q.vendor));
 }
 
 static void *gda_debug_main(void *arg)

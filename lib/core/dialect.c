@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Chooses the dialect of a new queue or CQ: the one that its creator names, or the default.
+ * Chooses the dialect of a new queue or CQ: the one that its creator names, or the default. Chooses
+ * the texts of its errors.
  */
 #include <errno.h>
 #include <gda/wqe.h>
@@ -15,4 +16,14 @@ int gda_dialect_check(uint32_t *dialect)
 	return gda_because(-EOPNOTSUPP,
 			   "dialect %u: this library writes no entries of it: set it to 0",
 			   *dialect);
+}
+
+GDA_EXPORT const char *gda_syndrome_name_in(uint32_t dialect, uint32_t syndrome)
+{
+	const char *text;
+
+	if (dialect != GDA_DIALECT_EFA)
+		return gda_syndrome_name(syndrome);
+	text = gda_efa_status_name(syndrome);
+	return text ? text : "unknown status";
 }

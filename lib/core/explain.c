@@ -113,10 +113,10 @@ static int gda_explain_error(struct gda_explanation *e)
 		return gda_say(e, GDA_WHY_FAILED, "%s: open one in this process", why);
 	if (e->ticket == at)
 		return gda_say(e, GDA_WHY_FAILED, "failed: %s: %s%s",
-			       gda_syndrome_name(q->syndrome), why,
+			       gda_syndrome_name_in(e->v->dialect, q->syndrome), why,
 			       gda_cause_remedy(q->vendor));
 	return gda_say(e, GDA_WHY_FLUSHED, "flushed, for ticket %llu failed before: %s: %s", at,
-		       gda_syndrome_name(q->syndrome), why);
+		       gda_syndrome_name_in(e->v->dialect, q->syndrome), why);
 }
 
 /* It was not rung. */
@@ -212,6 +212,29 @@ static int gda_explain_open(struct gda_explanation *e)
 	return q->producer > e->ticket ? gda_explain_seen(e) : gda_explain_unseen(e);
 }
 
+/* Is all done that was posted? */
+static bool gda_explain_idle(struct gda_view *v, uint64_t reserved)
+{
+	if (gda_cqe_unordered(v->dialect))
+		return gda_load_acquire64(&v->done) >= reserved;
+	return gda_test_done(v, (int64_t)reserved - 1) > 0;
+}
+
+/* Explain a ticket with an outcome of its own, which says nothing of others. */
+static int gda_explain_alone(struct gda_explanation *e, int outcome)
+{
+	const struct gda_view *v = e->v;
+	uint32_t first = gda_load_relaxed64(&v->error) & 0xff;
+
+	if (outcome == -ECANCELED)
+		return gda_say(e, GDA_WHY_FLUSHED, "flushed: another request has failed the queue");
+	if (e->ticket == gda_load_acquire64(&v->error_index))
+		return gda_say(e, GDA_WHY_FAILED, "failed: %s",
+			       gda_syndrome_name_in(v->dialect, first));
+	return gda_say(e, GDA_WHY_FAILED, "failed, after another one: %s",
+		       gda_syndrome_name_in(v->dialect, first));
+}
+
 static int gda_explain_view(struct gda_explanation *e)
 {
 	struct gda_view *v = e->v;
@@ -224,13 +247,15 @@ static int gda_explain_view(struct gda_explanation *e)
 	done = gda_test_done(v, (int64_t)e->ticket);
 	if (done > 0)
 		return gda_say(e, GDA_WHY_DONE, "done%s",
-			       gda_test_done(v, (int64_t)reserved - 1) > 0 ?
+			       gda_explain_idle(v, reserved) ?
 			       ", and nothing is outstanding" : "");
+	if (done < 0 && gda_cqe_unordered(v->dialect))
+		return gda_explain_alone(e, done);
 	err = gda_explain_ask(e);
 	if (err)
 		return err;
-	e->rung = reserved - (uint16_t)(reserved - gda_be32_to_cpu((GDA_UAPI_FORCE __be32)
-		__atomic_load_n((const uint32_t *)(uintptr_t)v->dbrec, __ATOMIC_ACQUIRE)));
+	e->rung = gda_db_rung(v->dialect, reserved,
+			      gda_nic_load32((const uint32_t *)(uintptr_t)v->dbrec));
 	return gda_explain_open(e);
 }
 

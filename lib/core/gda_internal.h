@@ -121,6 +121,7 @@ struct gda_qp {
 	uint32_t *slots;
 	uint64_t *marks;		/* gda_view.marks, or NULL */
 	uint32_t own_dbrec;		/* gda_view.dbrec where its dialect has no record */
+	uint32_t dialect;
 	struct gda_peer peer;		/* by gda_qp_connect(), where that adds one; @target 0: none */
 	uint32_t handle;
 	int has_view;
@@ -196,6 +197,11 @@ int gda_ranges_check(const struct gda_range *ranges, size_t count);
 
 int gda_peer_make(struct gda_context *ctx, const struct gda_address *address,
 		  struct gda_peer *peer);
+
+/* efa.c */
+
+/* The text of a status of the efa dialect, or NULL. */
+const char *gda_efa_status_name(uint32_t status);
 
 /* dialect.c */
 
@@ -473,6 +479,7 @@ int gda_why_cq(const struct gda_context *ctx, int err, const struct gda_cq_attr 
 int gda_why_cq_event(const struct gda_context *ctx, int err, int eventfd, uint32_t flags);
 int gda_why_qp(const struct gda_context *ctx, int err, const struct gda_qp_attr *attr);
 int gda_why_connect(const struct gda_context *ctx, int err);
+int gda_why_peer(const struct gda_context *ctx, int err);
 int gda_why_counter(const struct gda_context *ctx, int err);
 int gda_why_export(const struct gda_context *ctx, int err, const char *object, uint32_t type);
 int gda_why_busy(int err);

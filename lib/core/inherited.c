@@ -38,11 +38,11 @@ void gda_disassociate_init(void)
  */
 void gda_view_disassociate(struct gda_view *v)
 {
-	if (v->error_index == GDA_NO_ERROR) {
-		v->error_index = gda_cqe_unordered(v->dialect) ? v->done : v->completed;
-		v->error = GDA_CAUSE_FORK << 8 | gda_cqe_queue_error(v->dialect);
+	if (v->error_index == GDA_NO_ERROR || gda_cqe_unordered(v->dialect)) {
+		v->error_index = gda_cqe_first(v->dialect, v);
+		v->error = GDA_CAUSE_FORK << 8 | gda_cqe_queue_error(GDA_WQE_FIRST);
 	}
-	/* in the order of tickets from here on, where it was not */
+	/* tickets are done in order from here on */
 	v->dialect = GDA_WQE_FIRST;
 	v->completed = GDA_DISASSOCIATED_COMPLETED;
 	v->reserved = GDA_DISASSOCIATED_RESERVED;

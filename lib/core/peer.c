@@ -9,7 +9,7 @@ int gda_peer_make(struct gda_context *ctx, const struct gda_address *address, st
 	int err;
 
 	memcpy(arg.address, address->bytes, sizeof(arg.address));
-	err = gda_why_connect(ctx, gda_ioctl(ctx, GDA_IOC_PEER_ADD, &arg));
+	err = gda_why_peer(ctx, gda_ioctl(ctx, GDA_IOC_PEER_ADD, &arg));
 	if (err)
 		return err;
 	*peer = (struct gda_peer) {

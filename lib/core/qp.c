@@ -240,6 +240,7 @@ static int gda_qp_new(struct gda_context *ctx, const struct gda_qp_attr *attr,
 	err = gda_qp_check_owner(ctx, attr, arg.dialect);
 	if (err)
 		goto err_cq;
+	q->dialect = arg.dialect;
 	arg.cq = q->cq->handle;
 	arg.recv_cq = attr->recv_cq ? attr->recv_cq->handle : 0;
 	arg.sent_counter = attr->sent_counter ? attr->sent_counter->handle : 0;

@@ -111,9 +111,13 @@ GDA_EXPORT void gda_view_ask(struct gda_view *v)
 	    gda_load_acquire64(&v->error_index) != GDA_NO_ERROR ||
 	    q->ctx->ops->ioctl(q->ctx, GDA_IOC_QP_QUERY, &query) || query.state != GDA_QP_ERROR)
 		return;
+	if (gda_cqe_unordered(v->dialect) && !gda_cas32(&v->reaper, 0, 1))
+		return;
 	/* gda_poll() stores the error, too, when the next request fails with it */
 	gda_store_relaxed64(&v->error, (uint64_t)query.vendor << 8 | query.syndrome);
 	gda_store_release64(&v->error_index, query.error_index);
+	if (gda_cqe_unordered(v->dialect))
+		gda_exchange32(&v->reaper, 0);
 }
 
 GDA_EXPORT int gda_cq_reserve(struct gda_cq_view *cq, struct gda_cq_entry *entry, size_t size)

@@ -221,6 +221,16 @@ int gda_why_connect(const struct gda_context *ctx, int err)
 	return err;
 }
 
+int gda_why_peer(const struct gda_context *ctx, int err)
+{
+	if (err == -EINVAL)
+		return gda_because(err,
+				   "address is none of this kind of device, or that of a QP that is to be connected: pass what gda_qp_address() of a QP in the efa dialect gave");
+	if (err == -ENOSPC)
+		return gda_because(err, "%u contexts are named already: remove some", GDA_MAX_PEERS);
+	return gda_why_connect(ctx, err);
+}
+
 int gda_why_counter(const struct gda_context *ctx, int err)
 {
 	const struct gda_query q = gda_limits(ctx);

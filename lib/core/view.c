@@ -90,6 +90,8 @@ static void gda_view_fill(struct gda_view *v, size_t size, const struct gda_view
 	v->cq = (uintptr_t)attr->cq;
 	v->slots = (uintptr_t)attr->slots;
 	v->marks = (uintptr_t)attr->marks;
+	/* nobody, until the view is told */
+	v->ah = (uint64_t)GDA_MAX_PEERS << 32;
 	v->mask = attr->depth - 1;
 	v->qpn = attr->qpn;
 	v->qpn_be = gda_db_qpn(attr->dialect, attr->qpn);

@@ -101,10 +101,14 @@ static void gda_waited_error(const struct gda_view *v, int64_t ticket, char *tex
 {
 	uint64_t at = gda_load_acquire64(&v->error_index);
 	uint64_t why = gda_load_relaxed64(&v->error);
-	const char *what = gda_syndrome_name((uint32_t)why & 0xff);
+	const char *what = gda_syndrome_name_in(v->dialect, (uint32_t)why & 0xff);
 	const char *cause = gda_vendor_name((uint32_t)(why >> 8));
 
-	if (ticket == (int64_t)at)
+	if (gda_cqe_unordered(v->dialect) && ticket >= 0 && ticket != (int64_t)at)
+		snprintf(text, len, "%s; ticket %lld failed first: %s",
+			 gda_cqe_outcome(v->dialect, v, (uint64_t)ticket) == -EIO ? "failed" :
+			 "was flushed", (long long)at, what);
+	else if (ticket == (int64_t)at)
 		snprintf(text, len, "failed: %s: %s%s", what, cause,
 			 gda_cause_remedy((uint32_t)(why >> 8)));
 	else

@@ -208,6 +208,7 @@ static const struct golden {
 	  "4142434445464748494a4b4c4d4e4f50" },
 };
 
+#define ASSERT_NEXT(c)	ASSERT_NE(NULL, (c) = next_cqe(self->a, &self->read))
 TEST_F(efa, golden_bytes_both_ways)
 {
 	const u64 raddr = 0x1122334455667788ULL, laddr = 0x99aabbccddeeff00ULL;
@@ -330,8 +331,7 @@ TEST_F(efa, random_model)
 		}
 		post(self, &r);
 		ring(self);
-		c = next_cqe(self->a, &self->read);
-		ASSERT_NE(NULL, c);
+		ASSERT_NEXT(c);
 		ASSERT_EQ(GDA_EFA_OK, c->status);
 		ASSERT_EQ(r.id, id_of(c));
 		ASSERT_EQ(GDA_EFA_CQE_SENT, c->flags & 6);
@@ -382,8 +382,7 @@ TEST_F(efa, a_full_cq_is_overwritten)
 	EXPECT_EQ(GDA_QP_READY, self->a->q.state);
 	self->read = 2 * CQ;
 	for (i = 0; i < CQ; i++) {
-		c = next_cqe(self->a, &self->read);
-		ASSERT_NE(NULL, c);
+		ASSERT_NEXT(c);
 		EXPECT_EQ(2 * CQ + i, id_of(c));
 	}
 }
@@ -435,8 +434,7 @@ TEST_F(efa, S5_what_no_producer_writes_is_refused_by_name)
 			continue;
 		((u8 *)post(self, &r))[bads[i].at] = bads[i].value;
 		ring(self);
-		c = next_cqe(self->a, &self->read);
-		ASSERT_NE(NULL, c);
+		ASSERT_NEXT(c);
 		EXPECT_EQ(bads[i].status, c->status) TH_LOG("%s", bads[i].what);
 		EXPECT_EQ(ID, id_of(c)) TH_LOG("%s", bads[i].what);
 		EXPECT_EQ(bads[i].cause, self->a->q.first.cause) TH_LOG("%s", bads[i].what);
@@ -472,8 +470,7 @@ TEST_F(efa, Q2_a_peer_that_is_not_there_costs_one_request)
 		target.st = i & 1 ? gda_status(0, 0) : lost[i / 2].st;
 		post(self, &r);
 		ring(self);
-		c = next_cqe(self->a, &self->read);
-		ASSERT_NE(NULL, c);
+		ASSERT_NEXT(c);
 		EXPECT_EQ(i, id_of(c));
 		EXPECT_EQ(i & 1 ? GDA_EFA_OK : lost[i / 2].status, c->status);
 		EXPECT_EQ(GDA_QP_READY, self->a->q.state);
@@ -516,9 +513,7 @@ TEST_F(efa, Q7_an_id_that_is_repeated_comes_back_each_time)
 		post(self, &r);
 	ring(self);
 	for (i = 0; i < DEPTH; i++) {
-		c = next_cqe(self->a, &self->read);
-		ASSERT_NE(NULL, c);
-		EXPECT_EQ(GDA_EFA_OK, c->status);
+		ASSERT_NEXT(c);
 		EXPECT_EQ(ID, id_of(c));
 	}
 	EXPECT_EQ(NULL, next_cqe(self->a, &self->read));
@@ -533,8 +528,7 @@ TEST_F(efa, Q10_keys_of_another_domain_do_not_exist)
 	r.lkey = self->m->mem.key >> GDA_EFA_LKEY_SHIFT;
 	post(self, &r);
 	ring(self);
-	c = next_cqe(self->a, &self->read);
-	ASSERT_NE(NULL, c);
+	ASSERT_NEXT(c);
 	EXPECT_EQ(GDA_EFA_BAD_LKEY, c->status);
 	EXPECT_EQ(GDA_CAUSE_KEY, self->a->q.first.cause);
 	EXPECT_EQ(0, self->a->q.bytes);
@@ -549,18 +543,58 @@ TEST_F(efa, an_immediate_for_whom_there_is_no_cq)
 	r.ctrl1 |= GDA_EFA_HAS_IMM;
 	post(self, &r);
 	ring(self);
-	c = next_cqe(self->a, &self->read);
-	ASSERT_NE(NULL, c);
+	ASSERT_NEXT(c);
 	EXPECT_EQ(GDA_EFA_FEATURE_MISMATCH, c->status);
 	/* what follows is flushed, with its id */
 	r.ctrl1 = GDA_EFA_WRITE;
 	r.id = 77;
 	post(self, &r);
 	ring(self);
-	c = next_cqe(self->a, &self->read);
-	ASSERT_NE(NULL, c);
+	ASSERT_NEXT(c);
 	EXPECT_EQ(GDA_EFA_FLUSHED, c->status);
 	EXPECT_EQ(77, id_of(c));
+}
+
+/* A CQ that was lost takes nothing: that costs the request, and not its poster's queue. */
+TEST_F(efa, Q2_no_room_for_an_immediate)
+{
+	struct request r = write_of(self, 0, 0, 8);
+	const struct gda_efa_cqe *c;
+
+	r.ctrl1 |= GDA_EFA_HAS_IMM;
+	self->b->cq.failed = true;
+	post(self, &r);
+	ring(self);
+	ASSERT_NEXT(c);
+	EXPECT_EQ(GDA_EFA_NOT_READY, c->status);
+	EXPECT_EQ(GDA_QP_READY, self->a->q.state);
+	EXPECT_EQ(0, self->a->q.rnr_tries);
+	self->b->cq.failed = false;
+	post(self, &r);
+	ring(self);
+	ASSERT_NEXT(c);
+}
+
+/* Ids of entries that are gone are not known: each completes with its number. */
+TEST_F(efa, Q7_entries_that_cannot_be_read)
+{
+	const struct request r = write_of(self, 0, 0, 8);
+	const struct gda_efa_cqe *c;
+	u64 i;
+
+	post(self, &r);
+	ring(self);
+	ASSERT_NE(NULL, next_cqe(self->a, &self->read));
+	while (self->next < 4)
+		post(self, &r);
+	self->a->q.sq = NULL;
+	self->a->q.fail = GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_QUEUE);
+	ring(self);
+	for (i = 1; i < 4; i++) {
+		ASSERT_NEXT(c);
+		EXPECT_EQ(i, id_of(c));
+		EXPECT_EQ(i > 1 ? GDA_EFA_FLUSHED : GDA_EFA_QP_INTERNAL, c->status);
+	}
 }
 
 TEST_HARNESS_MAIN

@@ -5,6 +5,7 @@
  */
 #define GDA_WQE_EFA
 #include <pthread.h>
+#include <sys/wait.h>
 #include <gda/ring.h>
 #include "suite.h"
 
@@ -256,6 +257,55 @@ TEST_F(efa, Q2_other_peers_go_on)
 	t = s_put(a, 0, b, 0, 8, variant->mode);
 	EXPECT_OK(gda_wait(a->v, t, 0));
 	EXPECT_EQ(-EALREADY, gda_qp_connect(a->qp, &at_b));
+}
+
+static int child_sees(struct s_end *a, int64_t good, int64_t bad)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		/* what the parent knew, and nothing more */
+		if (gda_test(a->v, good) != 1)
+			_exit(1);
+		if (gda_test(a->v, bad) >= 0)
+			_exit(2);
+		_exit(s_put(a, 0, a, 8, 8, GDA_NOWAIT) < 0 ? 0 : 3);
+	}
+	return waitpid(pid, &status, 0) == pid ? status : -1;
+}
+
+/* A child is not told that what has failed, or is not known to be done, is done. */
+TEST_F(efa, a_child_of_fork)
+{
+	struct s_end *a = &self->end[0], *b = &self->end[1];
+	int64_t good = s_put(a, 0, b, 0, 8, variant->mode), bad, other;
+	struct gda_peer nobody = { .target = 0xfffe };
+
+	ASSERT_OK(gda_wait(a->v, good, 0));
+	gda_view_peer(a->v, &nobody);
+	bad = s_put(a, 0, b, 0, 8, variant->mode);
+	EXPECT_EQ(-EIO, gda_wait(a->v, bad, 0));
+	other = s_put(a, 0, b, 0, 8, variant->mode);
+	EXPECT_EQ(-EIO, gda_wait(a->v, other, 0));
+	EXPECT_EQ(0, child_sees(a, good, bad));
+	EXPECT_EQ(0, child_sees(a, good, other));
+}
+
+TEST_F(efa, errors_are_told_by_their_names)
+{
+	struct s_end *a = &self->end[0], *b = &self->end[1];
+	struct gda_peer nobody = { .target = 0xfffe };
+	char text[200];
+	int64_t t;
+
+	gda_view_peer(a->v, &nobody);
+	t = s_put(a, 0, b, 0, 8, variant->mode);
+	ASSERT_EQ(-EIO, gda_wait(a->v, t, 0));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "the address handle names nobody"))
+		TH_LOG("%s", gda_last_error());
+	EXPECT_EQ(GDA_WHY_FAILED, gda_explain(a->v, t, text, sizeof(text)));
+	EXPECT_NE(NULL, strstr(text, "the address handle names nobody")) TH_LOG("%s", text);
 }
 
 TEST_F(efa, Efa03_what_the_dialect_has_not)

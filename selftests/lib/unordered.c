@@ -260,6 +260,29 @@ TEST_F(unordered, an_error_is_of_its_ticket)
 	EXPECT_EQ(1, gda_test(self->v, 65536 + 3));
 }
 
+/* A queue that goes on is full for a while, and has room again. */
+TEST_F(unordered, room_after_an_error)
+{
+	uint64_t i;
+
+	put(self->v, variant->mode);
+	complete(self->q, 0, GDA_EFA_UNKNOWN_PEER);
+	EXPECT_EQ(-EIO, gda_test(self->v, 0));
+	for (i = 0; i < DEPTH; i++)
+		ASSERT_EQ((int64_t)i + 1, put(self->v, variant->mode));
+	/* before, the error of another request came here */
+	EXPECT_EQ(-EAGAIN, put(self->v, variant->mode));
+	complete(self->q, 2, GDA_EFA_OK);
+	EXPECT_EQ(DEPTH + 1, put(self->v, variant->mode));
+}
+
+/* Until it is told whom posts are for, a view names nobody: no handle has that number. */
+TEST_F(unordered, a_view_that_names_nobody)
+{
+	put(self->v, variant->mode);
+	EXPECT_EQ(GDA_MAX_PEERS, gda_efa_le16(self->q->sq[0].meta.ah));
+}
+
 TEST_F(unordered, what_the_dialect_has_not)
 {
 	EXPECT_EQ(-EOPNOTSUPP, gda_nop(self->v, variant->mode));

@@ -482,6 +482,8 @@ int gda_inproc_copier_attach(struct gda_inproc_context *ctx, u32 handle,
 		err = -EBUSY;
 	else if (copier->cq && !qp->engine_qp.cq->collapsed)
 		err = -EINVAL;
+	else if (qp->engine_qp.dialect->named)
+		err = -EOPNOTSUPP;
 	if (!err) {
 		gda_inproc_qp_unlink(qp);
 		gda_inproc_sync();

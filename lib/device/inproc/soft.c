@@ -21,7 +21,7 @@ struct gda_soft_qp {
 
 static u64 gda_soft_features(void)
 {
-	return gda_dialect_features() | GDA_FEATURE_CQ_COLLAPSED | GDA_FEATURE_CQ_RING |
+	return gda_dialect_features(true) | GDA_FEATURE_CQ_COLLAPSED | GDA_FEATURE_CQ_RING |
 	       GDA_FEATURE_MR_USER | GDA_FEATURE_QP_POLLED | GDA_FEATURE_CQ_EVENT |
 	       GDA_FEATURE_COUNTER | GDA_FEATURE_IMM | GDA_FEATURE_MASKED |
 	       GDA_FEATURE_USER_INDEX | GDA_FEATURE_IGNORE_OVERRUN | GDA_FEATURE_RNR_RETRY |

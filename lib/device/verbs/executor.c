@@ -24,7 +24,7 @@ static bool gda_verbs_usable(const struct ibv_device *dev)
 
 static u64 gda_verbs_features(const struct ibv_device_attr *attr)
 {
-	return gda_dialect_features() | GDA_FEATURE_RECORD |
+	return gda_dialect_features(false) | GDA_FEATURE_RECORD |
 	       gda_fabric_features((int)attr->atomic_cap);
 }
 

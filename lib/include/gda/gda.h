@@ -338,7 +338,7 @@ const struct gda_counter_mem *gda_counter_memory(const struct gda_counter *count
  *	deadline; 0: one second. Also the bound of work requests, posted by hand, that wait for
  *	an entry of a CQ; for these 0 is %GDA_DEFAULT_WAIT_MS
  * @cq: its CQ, of the same context, collapsed or a ring that several QPs share; NULL: a
- *	collapsed CQ of its own, destroyed with the QP
+ *	collapsed CQ of its own, destroyed with the QP. efa: NULL, for a ring of its own
  * @recv_cq: ring that takes the immediates of the peer, of the same context, or NULL
  * @sent_counter: counts work requests completed here, or NULL
  * @recv_counter: counts writes and atomics of the peer that have arrived, or NULL
@@ -816,6 +816,15 @@ const char *gda_last_error(void);
  * Return: a constant string, also for an unknown syndrome.
  */
 const char *gda_syndrome_name(uint32_t syndrome);
+
+/**
+ * gda_syndrome_name_in - gda_syndrome_name() of any dialect; that function is of mlx5
+ * @dialect: enum gda_dialect; gda_view.dialect
+ * @syndrome: gda_error.syndrome or gda_cq_entry.syndrome
+ *
+ * Return: a constant string, also for an unknown syndrome.
+ */
+const char *gda_syndrome_name_in(uint32_t dialect, uint32_t syndrome);
 
 /**
  * gda_vendor_name - describe the vendor syndrome of a failed work request: why it went wrong

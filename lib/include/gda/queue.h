@@ -503,7 +503,9 @@ GDA_SLOW int64_t gda_reserve_wait(struct gda_view *v, uint32_t n, unsigned int f
 			}
 			return (int64_t)(index << 1 | (used == (int64_t)v->mask));
 		}
-		if (gda_load_acquire64(&v->error_index) != GDA_NO_ERROR)
+		/* where an error need not be the queue's, a queue that has failed frees its slots */
+		if (!gda_cqe_unordered(v->dialect) &&
+		    gda_load_acquire64(&v->error_index) != GDA_NO_ERROR)
 			return GDA_HERE(gda_post_failed(v, -EIO), -EIO);
 		if (n > 1 && polls % GDA_POLLS == 1) {
 			if (flags & GDA_EXCLUSIVE)

@@ -381,6 +381,12 @@ GDA_HELPER int gda_cqe_done(uint32_t dialect, const struct gda_view *v, uint64_t
 	return GDA_WQE_RING(dialect, cqe_done, index < completed, v, completed, index);
 }
 
+/* The oldest request that has failed, or is not known to be done. In order: that is counted. */
+GDA_HELPER uint64_t gda_cqe_first(uint32_t dialect, const struct gda_view *v)
+{
+	return GDA_WQE_RING(dialect, cqe_first, v->completed, v);
+}
+
 /* What became of it: as gda_test() returns. In order: all before the first error are done. */
 GDA_HELPER int gda_cqe_outcome(uint32_t dialect, const struct gda_view *v, uint64_t index)
 {

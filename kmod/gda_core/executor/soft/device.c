@@ -39,7 +39,7 @@ static int gda_soft_probe(struct platform_device *pdev)
 	soft->dev = (struct gda_device) {
 		.name = GDA_DEVICE_SOFT,
 		.ops = &gda_soft_ops,
-		.features = gda_dialect_features() | GDA_FEATURE_CQ_COLLAPSED |
+		.features = gda_dialect_features(true) | GDA_FEATURE_CQ_COLLAPSED |
 			    GDA_FEATURE_CQ_RING | GDA_FEATURE_MR_USER |
 			    GDA_FEATURE_DOORBELL_FAULT | GDA_FEATURE_QP_POLLED |
 			    GDA_FEATURE_CQ_EVENT | GDA_FEATURE_COUNTER |

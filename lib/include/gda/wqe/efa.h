@@ -235,7 +235,7 @@ GDA_SLOW void gda_efa_outcome(struct gda_view *v, uint64_t ticket, uint32_t stat
 {
 	gda_efa_set_mark(v, GDA_EFA_FAILED, ticket, status != GDA_EFA_OK);
 	gda_efa_set_mark(v, GDA_EFA_UNDONE, ticket, status == GDA_EFA_FLUSHED);
-	if (status == GDA_EFA_OK || v->error_index != GDA_NO_ERROR)
+	if (status == GDA_EFA_OK || gda_load_relaxed64(&v->error_index) != GDA_NO_ERROR)
 		return;
 	gda_store_relaxed64(&v->error, status);
 	gda_store_release64(&v->error_index, ticket);
@@ -263,7 +263,8 @@ GDA_HELPER void gda_efa_take(struct gda_view *v)
 		uint64_t ticket = done + (uint16_t)(word - done);
 
 		taken++;
-		if (gda_unlikely((word >> 16 & 0xff) || v->error_index != GDA_NO_ERROR))
+		if (gda_unlikely((word >> 16 & 0xff) ||
+				 gda_load_relaxed64(&v->error_index) != GDA_NO_ERROR))
 			gda_efa_outcome(v, ticket, (uint32_t)(word >> 16 & 0xff));
 		if (gda_unlikely(ticket != done)) {
 			gda_efa_set_mark(v, GDA_EFA_DONE, ticket, 1);
@@ -312,6 +313,16 @@ GDA_HELPER int gda_efa_cqe_outcome(const struct gda_view *v, uint64_t index)
 	    !gda_efa_marked(v, GDA_EFA_FAILED, index))
 		return 1;
 	return gda_efa_marked(v, GDA_EFA_UNDONE, index) ? -ECANCELED : -EIO;
+}
+
+/* The oldest ticket that has failed, or is not known to be done. Nobody reaps meanwhile. */
+GDA_SLOW uint64_t gda_efa_cqe_first(const struct gda_view *v)
+{
+	uint64_t ticket = v->done > GDA_EFA_WINDOW ? v->done - GDA_EFA_WINDOW : 0;
+
+	while (ticket < v->done && gda_efa_cqe_outcome(v, ticket) > 0)
+		ticket++;
+	return ticket;
 }
 
 GDA_HELPER const uint32_t *gda_efa_cqe_last(uint64_t cqe)
