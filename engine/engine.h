@@ -277,6 +277,11 @@ struct gda_exec_scope {
 	u64 until;			/* stop before q->bytes exceeds this */
 	struct gda_exec_use local;
 	struct gda_exec_use remote;
+	/* of a dialect whose requests name their responder, and not set in others */
+	bool named;		/* @peer is that of @to, and @key is the whole of @short_key */
+	u32 short_key;
+	u32 key;
+	struct gda_target to;
 };
 
 /**

@@ -164,16 +164,53 @@ static __always_inline void gda_engine_advance(struct gda_engine_qp *q)
 	WRITE_ONCE(q->ci, q->ci + q->work.slots);
 }
 
+/*
+ * Is the responder of q->work that of the last request, and its local key the same? The queue that
+ * responds, and the MR, stay for the length of a visit; whether the MR was revoked is read each
+ * time.
+ */
+static __always_inline bool gda_engine_routed(struct gda_engine_qp *q,
+					      const struct gda_exec_scope *scope)
+{
+	struct gda_target *to = &q->work.target;
+	struct gda_sge *sge = &q->work.sge[0];
+
+	if (unlikely(!scope->named || to->number != scope->to.number ||
+		     to->key != scope->to.key || to->handle != scope->to.handle))
+		return false;
+	if (unlikely(READ_ONCE(scope->peer->state) == GDA_QP_ERROR))
+		return false;
+	to->back = scope->to.back;
+	if (!q->work.nsge)
+		return true;
+	if (unlikely(sge->key != scope->short_key))
+		return false;
+	sge->key = scope->key;
+	return true;
+}
+
 /* Find the responder of q->work. Return: 0 or -GDA_STATUS(). */
 static __always_inline int gda_engine_route(struct gda_engine_qp *q, struct gda_exec_scope *scope,
 					    const struct gda_dialect_ops *ops)
 {
 	struct gda_engine_qp *peer = NULL;
-	struct gda_status st = ops->route(q, &peer);
+	struct gda_status st;
+	u32 key;
 
+	if (ops->named && likely(gda_engine_routed(q, scope)))
+		return 0;
+	key = q->work.sge[0].key;
+	st = ops->route(q, &peer);
+	if (ops->named)
+		scope->named = !st.class && q->work.nsge;
 	if (unlikely(st.class))
 		return -(int)GDA_STATUS(st.class, st.cause);
 	gda_exec_route(peer, scope);
+	if (ops->named) {
+		scope->short_key = key;
+		scope->key = q->work.sge[0].key;
+		scope->to = q->work.target;
+	}
 	return 0;
 }
 
@@ -281,6 +318,8 @@ static __always_inline u32 gda_engine_serve(struct gda_engine_qp *q, u32 wqes, u
 	if (q->pi == q->ci && !n)
 		return gda_recv_flush(q, wqes);
 	gda_exec_begin(q, bytes, &scope);
+	if (ops->named)
+		scope.named = false;
 	while (q->pi != q->ci && n < wqes && q->bytes < scope.until) {
 		if (likely(READ_ONCE(q->state) == GDA_QP_READY))
 			gda_engine_step(q, &scope, ops);

@@ -48,10 +48,9 @@ static inline u64 gda_efa_word(u64 raw)
 #endif
 }
 
-static __always_inline const u64 *gda_efa_slot(const struct gda_engine_qp *q)
+static __always_inline const u64 *gda_efa_slot(const struct gda_engine_qp *q, u32 bytes)
 {
-	return (const u64 *)q->sq + ((u32)q->ci & (q->depth - 1)) *
-	       (q->dialect->slot_bytes / sizeof(u64));
+	return (const u64 *)q->sq + ((u32)q->ci & (q->depth - 1)) * (bytes / sizeof(u64));
 }
 
 static __always_inline void gda_efa_published(const struct gda_engine_qp *q,
@@ -79,9 +78,11 @@ static struct gda_status gda_efa_bad_length(void)
 	return gda_status(GDA_CLASS_LOCAL, GDA_CAUSE_LENGTH);
 }
 
-static struct gda_status gda_efa_decode_inline(const struct gda_engine_qp *q, const u64 *slot,
+/* @e: the first words of the payload, which were read; the others are read here. */
+static struct gda_status gda_efa_decode_inline(const struct gda_engine_qp *q, const u64 *e,
 					       u32 len, struct gda_work *work)
 {
+	const u64 *slot = gda_efa_slot(q, GDA_EFA_WIDE_BYTES);
 	u64 data[GDA_EFA_MAX_INLINE / sizeof(u64)];
 	u32 i;
 
@@ -89,7 +90,9 @@ static struct gda_status gda_efa_decode_inline(const struct gda_engine_qp *q, co
 		return gda_efa_bad_entry(GDA_CAUSE_SIZE);
 	if (len > GDA_EFA_MAX_INLINE || len != work->remote.len)
 		return gda_efa_bad_length();
-	for (i = 0; i < GDA_EFA_MAX_INLINE / sizeof(u64); i++)
+	data[0] = e[0];
+	data[1] = e[1];
+	for (i = 2; i < GDA_EFA_MAX_INLINE / sizeof(u64) && 8 * i < len; i++)
 		data[i] = READ_ONCE(slot[GDA_EFA_DATA_WORD + i]);
 	memcpy(work->data, data, len);
 	work->nsge = 0;
@@ -98,44 +101,42 @@ static struct gda_status gda_efa_decode_inline(const struct gda_engine_qp *q, co
 }
 
 /* @segments: 1, or 0 of a request without bytes, which names no local memory. */
-static __always_inline struct gda_status gda_efa_decode_local(const u64 *slot, u32 segments,
-							       struct gda_work *work)
+static struct gda_status gda_efa_decode_local(const u64 *e, u32 segments, struct gda_work *work)
 {
-	u64 head = gda_efa_word(READ_ONCE(slot[6]));
+	u64 head = gda_efa_word(e[0]);
 	u32 lkey = (u32)(head >> 32);
 
 	work->inlined = false;
 	work->nsge = segments && work->remote.len;
-	if (unlikely(segments > 1))
+	if (segments > 1)
 		return gda_efa_bad_entry(GDA_CAUSE_SIZE);
-	if (unlikely((segments ? (u32)head : 0) != work->remote.len))
+	if ((segments ? (u32)head : 0) != work->remote.len)
 		return gda_efa_bad_length();
 	if (!work->nsge)
 		return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
-	if (unlikely(lkey >> (32 - GDA_EFA_LKEY_SHIFT)))
+	if (lkey >> (32 - GDA_EFA_LKEY_SHIFT))
 		return gda_efa_bad_entry(GDA_CAUSE_SIZE);
 	work->sge[0].len = (u32)head;
 	work->sge[0].key = lkey << GDA_EFA_LKEY_SHIFT;
-	work->sge[0].addr = gda_efa_word(READ_ONCE(slot[7]));
+	work->sge[0].addr = gda_efa_word(e[1]);
 	return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
 }
 
 /* Operation and flags of the first word @w. Return: success, or what is wrong with it. */
-static __always_inline struct gda_status gda_efa_decode_op(const struct gda_engine_qp *q, u64 w,
-							   struct gda_work *work)
+static struct gda_status gda_efa_decode_op(const struct gda_engine_qp *q, u64 w,
+					   struct gda_work *work)
 {
 	u32 ctrl = (u32)w, phase = !!((u32)q->ci & q->depth);
 	u32 wrong = (ctrl ^ (GDA_EFA_LEGAL | phase << 24)) & GDA_EFA_FIXED;
 
 	work->opcode = ctrl >> 16 & GDA_EFA_OP_MASK;
-	work->slots = 1;
 	work->flags = ctrl >> 24 & GDA_EFA_COMPLETE ? GDA_WORK_SIGNALED : 0;
 	/* not what its producer writes to this slot, or not in this lap */
-	if (unlikely(wrong & (GDA_EFA_LEGAL | (u32)GDA_EFA_PHASE << 24)))
+	if (wrong & (GDA_EFA_LEGAL | (u32)GDA_EFA_PHASE << 24))
 		return gda_efa_bad_entry(GDA_CAUSE_INDEX);
-	if (unlikely(wrong))
+	if (wrong)
 		return gda_efa_bad_entry(GDA_CAUSE_SIZE);
-	if (likely(work->opcode == GDA_EFA_WRITE)) {
+	if (work->opcode == GDA_EFA_WRITE) {
 		work->op = ctrl >> 16 & GDA_EFA_HAS_IMM ? GDA_OP_WRITE_IMM : GDA_OP_WRITE;
 		return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
 	}
@@ -145,43 +146,92 @@ static __always_inline struct gda_status gda_efa_decode_op(const struct gda_engi
 	return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
 }
 
-/* The rest of the 32 bytes that every entry begins with; @w is their first word. */
-static __always_inline bool gda_efa_decode_meta(const u64 *slot, u64 w, struct gda_work *work)
+/*
+ * Any entry, of which @w is the first word; @local and work->sge[0].addr are the last two of a
+ * short one, as they lie. @other: bits that must be 0. What it says of its target and of remote
+ * memory is in @work.
+ */
+static noinline struct gda_status gda_efa_decode_any(const struct gda_engine_qp *q, u64 w,
+						     u64 local, u64 other, struct gda_work *work)
 {
+	const u64 e[] = { local, work->sge[0].addr };
+	struct gda_status st = gda_efa_decode_op(q, w, work);
+
+	work->target.id = (work->target.id & ~0xffffULL) | (w & 0xffff);
+	if (st.class)
+		return st;
+	if (other)
+		return gda_efa_bad_entry(GDA_CAUSE_SIZE);
+	if (work->remote.len > GDA_EFA_MAX_MSG)
+		return gda_efa_bad_length();
+	if (w >> 16 & GDA_EFA_INLINE)
+		return gda_efa_decode_inline(q, e, (u32)(w >> 48), work);
+	return gda_efa_decode_local(e, (u32)(w >> 48), work);
+}
+
+/* Is it a write or a read of one segment that asks for a completion, and has no reserved bit? */
+static __always_inline bool gda_efa_is_common(const struct gda_engine_qp *q, u64 w, u64 head,
+					      u32 len)
+{
+	const u64 ops = (u64)(GDA_EFA_READ | GDA_EFA_WRITE) << 16;
+	u64 phase = (u32)q->ci & q->depth ? GDA_EFA_PHASE : 0;
+	u64 want = 1ULL << 48 | (GDA_EFA_COMPLETE | phase) << 24 | GDA_EFA_LEGAL;
+	u64 op = w & ops;
+
+	return !((w ^ want) & 0xffff0000ffff0000ULL & ~ops) && op && op != ops &&
+	       (u32)head == len && len - 1 < GDA_EFA_MAX_MSG &&
+	       !(head >> (64 - GDA_EFA_LKEY_SHIFT));
+}
+
+/* Of a queue whose entries have @bytes. */
+static __always_inline struct gda_status gda_efa_decode_as(const struct gda_engine_qp *q,
+							    struct gda_work *work, u32 bytes)
+{
+	const u64 *slot = gda_efa_slot(q, bytes);
+	u64 w = gda_efa_word(READ_ONCE(slot[0]));
 	u64 path = gda_efa_word(READ_ONCE(slot[1]));
 	u64 key = gda_efa_word(READ_ONCE(slot[2]));
 	u64 id = gda_efa_word(READ_ONCE(slot[3]));
+	u64 remote = gda_efa_word(READ_ONCE(slot[4]));
+	u64 local = READ_ONCE(slot[6]);
+	u64 head = gda_efa_word(local);
+	u64 other = path >> 50 | key >> 32 | (id & 0xffff);
 
+	work->slots = 1;
 	work->imm = (u32)path;
-	work->target.id = (id & ~0xffffULL) | (w & 0xffff);
+	work->target.id = id | (w & 0xffff);
 	work->target.number = (u32)(w >> 32) & 0xffff;
 	work->target.key = (u32)key;
 	work->target.handle = (u16)(path >> 32);
-	return likely(!(path >> 48 & (u16)~GDA_EFA_HINTS) && !(key >> 32) && !(id & 0xffff));
+	work->remote.len = (u32)remote;
+	work->remote.key = (u32)(remote >> 32);
+	work->remote.addr = gda_efa_word(READ_ONCE(slot[5]));
+	work->sge[0].addr = READ_ONCE(slot[7]);
+	if (unlikely(other || !gda_efa_is_common(q, w, head, (u32)remote)))
+		return gda_efa_decode_any(q, w, local, other, work);
+	work->op = w >> 16 & GDA_EFA_WRITE ? GDA_OP_WRITE : GDA_OP_READ;
+	work->opcode = w >> 16 & GDA_EFA_OP_MASK;
+	work->flags = GDA_WORK_SIGNALED;
+	work->nsge = 1;
+	work->inlined = false;
+	work->sge[0].len = (u32)head;
+	work->sge[0].key = (u32)(head >> 32) << GDA_EFA_LKEY_SHIFT;
+	work->sge[0].addr = gda_efa_word(work->sge[0].addr);
+	return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
 }
 
 static struct gda_status gda_efa_decode(const struct gda_engine_qp *q, u32 avail,
 					struct gda_work *work)
 {
-	const u64 *slot = gda_efa_slot(q);
-	u64 w = gda_efa_word(READ_ONCE(slot[0]));
-	bool plain = gda_efa_decode_meta(slot, w, work);
-	struct gda_status st = gda_efa_decode_op(q, w, work);
-	u64 remote = gda_efa_word(READ_ONCE(slot[4]));
-
 	(void)avail;
-	if (unlikely(st.class))
-		return st;
-	if (unlikely(!plain))
-		return gda_efa_bad_entry(GDA_CAUSE_SIZE);
-	work->remote.len = (u32)remote;
-	work->remote.key = (u32)(remote >> 32);
-	work->remote.addr = gda_efa_word(READ_ONCE(slot[5]));
-	if (unlikely(work->remote.len > GDA_EFA_MAX_MSG))
-		return gda_efa_bad_length();
-	if (w >> 16 & GDA_EFA_INLINE)
-		return gda_efa_decode_inline(q, slot, (u32)(w >> 48), work);
-	return gda_efa_decode_local(slot, (u32)(w >> 48), work);
+	return gda_efa_decode_as(q, work, GDA_EFA_SLOT_BYTES);
+}
+
+static struct gda_status gda_efa_wide_decode(const struct gda_engine_qp *q, u32 avail,
+					     struct gda_work *work)
+{
+	(void)avail;
+	return gda_efa_decode_as(q, work, GDA_EFA_WIDE_BYTES);
 }
 
 /* Of a local key there are only the high bits: the whole one, if the domain has an MR of that number. */
@@ -265,11 +315,14 @@ static bool gda_efa_finish(struct gda_engine_cq *cq, const struct gda_completion
 {
 	u64 *entry = (u64 *)cq->entries + (((u32)cq->producer & (cq->depth - 1)) << (1 + cq->wide));
 	u64 flags = GDA_EFA_CQE_SENT | (u64)(c->wr_opcode & 7) << GDA_EFA_CQE_OP_SHIFT;
+	u64 status = 0;
 
 	if (unlikely(c->kind == GDA_COMPLETION_IMM))
 		return gda_efa_finish_imm(cq, c, entry);
-	gda_efa_store(cq, entry, c->qpn, (c->id & 0xffff) | (u64)gda_efa_status(c->status) << 16 |
-		      flags << 24 | (c->id << 32 & 0xffff000000000000ULL), c->id >> 32);
+	if (unlikely(c->status.class))
+		status = gda_efa_status(c->status);
+	gda_efa_store(cq, entry, c->qpn, (c->id & 0xffff) | status << 16 | flags << 24 |
+		      (c->id << 32 & 0xffff000000000000ULL), c->id >> 32);
 	return true;
 }
 
@@ -299,7 +352,6 @@ static u32 gda_efa_wide_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
 	.unordered = true,		\
 	.named = true,			\
 	.published = gda_efa_published,	\
-	.decode = gda_efa_decode,	\
 	.route = gda_efa_route,		\
 	.preset = gda_efa_preset,	\
 	.finish = gda_efa_finish,	\
@@ -310,6 +362,7 @@ static u32 gda_efa_wide_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
 static const struct gda_dialect_ops gda_dialect_efa_wide = {
 	GDA_EFA_OPS,
 	.slot_bytes = GDA_EFA_WIDE_BYTES,
+	.decode = gda_efa_wide_decode,
 	.max_depth = GDA_EFA_MAX_DEPTH / 2,
 	.visit = gda_efa_wide_visit,
 };
@@ -317,6 +370,7 @@ static const struct gda_dialect_ops gda_dialect_efa_wide = {
 const struct gda_dialect_ops gda_dialect_efa = {
 	GDA_EFA_OPS,
 	.slot_bytes = GDA_EFA_SLOT_BYTES,
+	.decode = gda_efa_decode,
 	.max_depth = GDA_EFA_MAX_DEPTH,
 	.wide = &gda_dialect_efa_wide,
 	.visit = gda_efa_visit,

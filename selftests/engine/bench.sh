@@ -20,7 +20,7 @@ trap 'rm -rf "$tmp"' EXIT
 
 worst=0
 printf '%-12s %6s %14s\n' operation batch instructions
-for op in write inline read fetch_add nop; do
+for op in write inline read fetch_add nop efa_write efa_inline efa_read; do
 	for batch in 1 16; do
 		valgrind --tool=callgrind --callgrind-out-file="$tmp/out" --collect-atstart=no \
 			--toggle-collect=gda_engine_visit "$bench" $op $batch $rounds \
