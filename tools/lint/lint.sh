@@ -190,8 +190,9 @@ check_tree() { # the tree of folders in the documentation is the tree
 	tools/lint/tree.py
 }
 
-check_limits() { # length of files and functions
+check_limits() { # length of files and functions, and how many parameters these take
 	tools/lint/limits.sh "${all[@]}"
+	tools/lint/parameters.py
 }
 
 check_licences() { # every source names its licence
