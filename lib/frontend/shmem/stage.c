@@ -145,8 +145,8 @@ static int64_t gda_shmem_stage_move(struct gda_shmem *s, uint64_t remote, char *
 		ticket = gda_put_chunked(v, &stage->map, (uintptr_t)block, &p->map, remote, bytes,
 					 post);
 	} else {
-		ticket = gda_shmem_queue_read(v, &stage->map, (uintptr_t)block, &p->map, remote,
-					      bytes, post);
+		ticket = gda_shmem_queue_read(v, gda_chunk_begin(&stage->map, (uintptr_t)block,
+								 &p->map, remote, bytes), post);
 	}
 	err = ticket < 0 ? (int)ticket : gda_wait(v, ticket, 0);
 	if (!err && !put)

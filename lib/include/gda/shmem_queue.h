@@ -163,27 +163,18 @@ GDA_HELPER int gda_shmem_remote(const struct gda_shmem_peer *p, const void *symm
 	return gda_shmem_one(&p->map, symmetric, bytes, iova, key);
 }
 
-/* Like gda_put_chunked(), but in the other direction; both ranges are covered by their maps. */
-GDA_SLOW int64_t gda_shmem_queue_read(struct gda_view *v, const struct gda_chunk_map *lmap,
-				      uint64_t laddr, const struct gda_chunk_map *rmap,
-				      uint64_t raddr, uint64_t len, unsigned int flags)
+/* Like gda_put_chunked(), but in the other direction; both ranges of @cut are covered. */
+GDA_HELPER int64_t gda_shmem_queue_read(struct gda_view *v, struct gda_chunk_cut cut,
+					unsigned int flags)
 {
-	uint64_t liova = 0, riova = 0, span;
-	uint32_t lkey = 0, rkey = 0;
 	int64_t ticket;
 
-	for (;;) {
-		span = len < GDA_CHUNK_MAX ? len : GDA_CHUNK_MAX;
-		span = gda_chunk_span(lmap, laddr, span, &liova, &lkey);
-		span = gda_chunk_span(rmap, raddr, span, &riova, &rkey);
-		ticket = gda_get(v, liova, lkey, riova, rkey, (uint32_t)span,
-				 span < len ? flags | GDA_DEFER : flags);
-		if (ticket < 0 || span == len)
-			return ticket;
-		laddr += span;
-		raddr += span;
-		len -= span;
-	}
+	do {
+		gda_chunk_next(&cut);
+		ticket = gda_get(v, cut.liova, cut.lkey, cut.riova, cut.rkey, cut.len,
+				 cut.left ? flags | GDA_DEFER : flags);
+	} while (ticket >= 0 && cut.left);
+	return ticket;
 }
 
 /**
@@ -262,8 +253,9 @@ GDA_SLOW int64_t gda_shmem_queue_get(struct gda_shmem *s, void *dest, const void
 		return -EFAULT;
 	if (!gda_chunk_covers(local, (uintptr_t)dest, bytes))
 		return GDA_HERE(gda_shmem_stage_get(s, dest, source, bytes, pe, flags), -EFAULT);
-	return gda_shmem_queue_read(gda_shmem_queue(s, p, flags), local, (uintptr_t)dest,
-				    &p->map, (uintptr_t)source, bytes,
+	return gda_shmem_queue_read(gda_shmem_queue(s, p, flags),
+				    gda_chunk_begin(local, (uintptr_t)dest, &p->map,
+						    (uintptr_t)source, bytes),
 				    gda_shmem_post_flags(flags));
 }
 

@@ -247,13 +247,10 @@ GDA_DEVICE bool gda_shmem_aim_atomic(const struct gda_shmem_poster<queue> &p, co
 	return gda_shmem_has_atomics(p.s, word) && gda_shmem_aim(p, word, bytes, iova, key);
 }
 
-/* Like gda_put_chunked(), but in the other direction; both ranges are covered by their maps. */
+/* Like gda_put_chunked(), but in the other direction; both ranges of @cut are covered. */
 template <class queue>
-GDA_DEVICE int64_t gda_shmem_read(queue &q, const struct gda_chunk_map *lmap, uint64_t laddr,
-				  const struct gda_chunk_map *rmap, uint64_t raddr, uint64_t len,
-				  unsigned int flags)
+GDA_DEVICE int64_t gda_shmem_read(queue &q, struct gda_chunk_cut cut, unsigned int flags)
 {
-	struct gda_chunk_cut cut = gda_chunk_begin(lmap, laddr, rmap, raddr, len);
 	int64_t ticket;
 
 	do {
@@ -284,7 +281,7 @@ GDA_DEVICE_SLOW int64_t gda_shmem_move_pieces(const struct gda_shmem *s, uint32_
 	if (!gda_chunk_covers(rmap, right, bytes) || !gda_chunk_covers(lmap, left, bytes))
 		ticket = -EFAULT;
 	else if (get && bytes)
-		ticket = gda_shmem_read(q, lmap, left, rmap, right, bytes, flags);
+		ticket = gda_shmem_read(q, gda_chunk_begin(lmap, left, rmap, right, bytes), flags);
 	else
 		ticket = gda_put_chunked(q, lmap, left, rmap, right, bytes, flags);
 	gda_queue_write_back(q);
