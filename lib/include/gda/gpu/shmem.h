@@ -82,6 +82,22 @@ struct gda_shmem_poster {
 	queue q;
 };
 
+/**
+ * struct gda_shmem_move - the memory that a put or a get copies
+ * @remote: symmetric address, of the caller
+ * @local: memory of the caller
+ * @bytes: number of bytes
+ * @get: from @remote to @local; a constant, so that it folds
+ *
+ * Internal: it exists while a call runs.
+ */
+struct gda_shmem_move {
+	const void *remote;
+	const void *local;
+	uint64_t bytes;
+	bool get;
+};
+
 /* Load once: the compiler may not repeat the load where the value is used. */
 GDA_DEVICE struct gda_shmem_range gda_shmem_range_open(const struct gda_shmem *s,
 						       const struct gda_shmem_peer *to,
@@ -215,13 +231,13 @@ GDA_DEVICE bool gda_shmem_in(const struct gda_shmem_range &r, const void *at, ui
 
 /* Is a transfer within the heap one work request? */
 template <class queue>
-GDA_DEVICE bool gda_shmem_whole(const struct gda_shmem_poster<queue> &p, const void *a,
-				const void *b, uint64_t bytes)
+GDA_DEVICE bool gda_shmem_whole(const struct gda_shmem_poster<queue> &p,
+				const struct gda_shmem_move &m)
 {
-	uint64_t room = p.heap.bytes - bytes;
+	uint64_t room = p.heap.bytes - m.bytes;
 
-	return (bytes - 1 < p.most) & ((uintptr_t)a - p.heap.addr <= room) &
-	       ((uintptr_t)b - p.heap.addr <= room);
+	return (m.bytes - 1 < p.most) & ((uintptr_t)m.remote - p.heap.addr <= room) &
+	       ((uintptr_t)m.local - p.heap.addr <= room);
 }
 
 /* The address of @bytes of the PE in work requests; false if they are not in one MR. */
@@ -268,45 +284,43 @@ GDA_DEVICE int64_t gda_shmem_read(queue &q, struct gda_chunk_cut cut, unsigned i
  */
 template <class queue>
 GDA_DEVICE_SLOW int64_t gda_shmem_move_pieces(const struct gda_shmem *s, uint32_t pe,
-					      struct gda_saved_queue saved, const void *remote,
-					      const void *local, uint64_t bytes, bool get,
-					      unsigned int flags)
+					      struct gda_saved_queue saved,
+					      struct gda_shmem_move m, unsigned int flags)
 {
 	const struct gda_chunk_map *lmap = gda_shmem_local(s), *rmap = &gda_shmem_peer(s, pe)->map;
-	uint64_t left = (uintptr_t)local, right = (uintptr_t)remote;
+	uint64_t left = (uintptr_t)m.local, right = (uintptr_t)m.remote;
 	int64_t ticket;
 	queue q;
 
 	gda_queue_restore(q, saved);
-	if (!gda_chunk_covers(rmap, right, bytes) || !gda_chunk_covers(lmap, left, bytes))
+	if (!gda_chunk_covers(rmap, right, m.bytes) || !gda_chunk_covers(lmap, left, m.bytes))
 		ticket = -EFAULT;
-	else if (get && bytes)
-		ticket = gda_shmem_read(q, gda_chunk_begin(lmap, left, rmap, right, bytes), flags);
+	else if (m.get && m.bytes)
+		ticket = gda_shmem_read(q, gda_chunk_begin(lmap, left, rmap, right, m.bytes),
+					flags);
 	else
-		ticket = gda_put_chunked(q, lmap, left, rmap, right, bytes, flags);
+		ticket = gda_put_chunked(q, lmap, left, rmap, right, m.bytes, flags);
 	gda_queue_write_back(q);
 	return ticket;
 }
 
 /* Direct access, by @size threads; this one has number @rank. */
 template <class queue>
-GDA_DEVICE int64_t gda_shmem_copy(const struct gda_shmem_poster<queue> &p, const void *remote,
-				  const void *local, uint64_t bytes, bool get, uint32_t rank,
-				  uint32_t size)
+GDA_DEVICE int64_t gda_shmem_copy(const struct gda_shmem_poster<queue> &p,
+				  const struct gda_shmem_move &m, uint32_t rank, uint32_t size)
 {
-	char *at = gda_shmem_mapped(p.s, p.to, remote, bytes);
+	char *at = gda_shmem_mapped(p.s, p.to, m.remote, m.bytes);
 
 	if (!at)
 		return -EFAULT;
-	gda_shmem_gpu_copy(get ? (void *)local : at, get ? at : local, bytes, rank, size);
+	gda_shmem_gpu_copy(m.get ? (void *)m.local : at, m.get ? at : m.local, m.bytes, rank, size);
 	return 0;
 }
 
 /* Transfers that are not one work request of a queue. */
 template <class queue>
-GDA_DEVICE int64_t gda_shmem_move_other(struct gda_shmem_poster<queue> &p, const void *remote,
-					const void *local, uint64_t bytes, bool get,
-					unsigned int flags)
+GDA_DEVICE int64_t gda_shmem_move_other(struct gda_shmem_poster<queue> &p,
+					const struct gda_shmem_move &m, unsigned int flags)
 {
 	struct gda_saved_queue saved;
 	int64_t ticket;
@@ -314,34 +328,42 @@ GDA_DEVICE int64_t gda_shmem_move_other(struct gda_shmem_poster<queue> &p, const
 	if (p.err)
 		return p.err;
 	if (p.direct)
-		return bytes ? gda_shmem_copy(p, remote, local, bytes, get, 0, 1) : 0;
+		return m.bytes ? gda_shmem_copy(p, m, 0, 1) : 0;
 	saved = gda_queue_save(p.q);
-	ticket = gda_shmem_move_pieces<queue>(p.s, p.pe, saved, remote, local, bytes, get, flags);
+	ticket = gda_shmem_move_pieces<queue>(p.s, p.pe, saved, m, flags);
 	gda_queue_reload(p.q);
 	return ticket;
 }
 
-/* A put or, if @get, a get for which gda_shmem_whole() is true. */
+/* The request of a transfer for which gda_shmem_whole() is true. */
 template <class queue>
 GDA_DEVICE struct gda_wr gda_shmem_wr(const struct gda_shmem_poster<queue> &p,
-				      const void *remote, const void *local, uint64_t bytes,
-				      bool get)
+				      const struct gda_shmem_move &m)
 {
-	uint64_t laddr = (uintptr_t)local + p.heap.local;
-	uint64_t raddr = (uintptr_t)remote + p.heap.remote;
+	uint64_t laddr = (uintptr_t)m.local + p.heap.local;
+	uint64_t raddr = (uintptr_t)m.remote + p.heap.remote;
 
-	return get ? gda_wr_get(laddr, p.heap.lkey, raddr, p.heap.rkey, (uint32_t)bytes) :
-		     gda_wr_put(laddr, p.heap.lkey, raddr, p.heap.rkey, (uint32_t)bytes);
+	return m.get ? gda_wr_get(laddr, p.heap.lkey, raddr, p.heap.rkey, (uint32_t)m.bytes) :
+		       gda_wr_put(laddr, p.heap.lkey, raddr, p.heap.rkey, (uint32_t)m.bytes);
 }
 
 template <class queue>
-GDA_DEVICE int64_t gda_shmem_move_whole(struct gda_shmem_poster<queue> &p, const void *remote,
-					const void *local, uint64_t bytes, bool get,
-					unsigned int flags)
+GDA_DEVICE int64_t gda_shmem_move_whole(struct gda_shmem_poster<queue> &p,
+					const struct gda_shmem_move &m, unsigned int flags)
 {
 	return gda_post(p.q, flags, [&] {
-		return gda_shmem_wr(p, remote, local, bytes, get);
+		return gda_shmem_wr(p, m);
 	});
+}
+
+/* Begin a put or a get. */
+template <class queue>
+GDA_DEVICE int64_t gda_shmem_move_begin(struct gda_shmem_poster<queue> &p,
+					const struct gda_shmem_move &m, unsigned int flags)
+{
+	if (__builtin_expect(!gda_shmem_whole(p, m), 0))
+		return gda_shmem_move_other(p, m, flags);
+	return gda_shmem_move_whole(p, m, flags);
 }
 
 /**
@@ -358,9 +380,7 @@ template <class queue>
 GDA_GPU_API int64_t gda_shmem_put_nbi(struct gda_shmem_poster<queue> &p, void *dest,
 				      const void *source, uint64_t bytes, unsigned int flags)
 {
-	if (__builtin_expect(!gda_shmem_whole(p, dest, source, bytes), 0))
-		return gda_shmem_move_other(p, dest, source, bytes, false, flags);
-	return gda_shmem_move_whole(p, dest, source, bytes, false, flags);
+	return gda_shmem_move_begin(p, { dest, source, bytes, false }, flags);
 }
 
 /**
@@ -377,9 +397,7 @@ template <class queue>
 GDA_GPU_API int64_t gda_shmem_get_nbi(struct gda_shmem_poster<queue> &p, void *dest,
 				      const void *source, uint64_t bytes, unsigned int flags)
 {
-	if (__builtin_expect(!gda_shmem_whole(p, dest, source, bytes), 0))
-		return gda_shmem_move_other(p, source, dest, bytes, true, flags);
-	return gda_shmem_move_whole(p, source, dest, bytes, true, flags);
+	return gda_shmem_move_begin(p, { source, dest, bytes, true }, flags);
 }
 
 /**

@@ -34,29 +34,28 @@ GDA_GPU_API int gda_shmem_group(const group &g, const callable &call)
 	return gda_group_share(g, result);
 }
 
-/* Put or, if @get, get by a group of threads; @get is a constant, so that it folds. */
+/* Put or get by a group of threads. */
 template <class group, class queue>
 GDA_DEVICE int64_t gda_shmem_move_group(const group &g, struct gda_shmem_poster<queue> &p,
-					const void *remote, const void *local, uint64_t bytes,
-					bool get, unsigned int flags)
+					const struct gda_shmem_move &m, unsigned int flags)
 {
 	bool first = g.thread_rank() == 0, whole;
 	struct gda_wqe w;
 	int64_t ticket = 0;
 
 	g.sync();
-	w = gda_wqe_make(p.q.port.view->dialect, gda_shmem_wr(p, remote, local, bytes, get));
-	whole = gda_shmem_whole(p, remote, local, bytes);
+	w = gda_wqe_make(p.q.port.view->dialect, gda_shmem_wr(p, m));
+	whole = gda_shmem_whole(p, m);
 	if (__builtin_expect(gda_try_first(p.q, first, whole, w, flags, ticket), 1))
 		return ticket;
 	if (__builtin_expect(whole, 1)) {
 		if (first)
-			ticket = gda_shmem_move_whole(p, remote, local, bytes, get, flags);
+			ticket = gda_shmem_move_whole(p, m, flags);
 	} else if (p.direct) {
-		ticket = gda_shmem_copy(p, remote, local, bytes, get, g.thread_rank(), g.size());
+		ticket = gda_shmem_copy(p, m, g.thread_rank(), g.size());
 		g.sync();
 	} else if (first) {
-		ticket = gda_shmem_move_other(p, remote, local, bytes, get, flags);
+		ticket = gda_shmem_move_other(p, m, flags);
 	}
 	return ticket;
 }
@@ -78,7 +77,7 @@ GDA_GPU_API int64_t gda_shmem_put_nbi_group(const group &g, struct gda_shmem_pos
 					    void *dest, const void *source, uint64_t bytes,
 					    unsigned int flags)
 {
-	return gda_shmem_move_group(g, p, dest, source, bytes, false, flags);
+	return gda_shmem_move_group(g, p, { dest, source, bytes, false }, flags);
 }
 
 /**
@@ -97,7 +96,7 @@ GDA_GPU_API int64_t gda_shmem_get_nbi_group(const group &g, struct gda_shmem_pos
 					    void *dest, const void *source, uint64_t bytes,
 					    unsigned int flags)
 {
-	return gda_shmem_move_group(g, p, source, dest, bytes, true, flags);
+	return gda_shmem_move_group(g, p, { source, dest, bytes, true }, flags);
 }
 
 /**
@@ -196,21 +195,20 @@ GDA_SHMEM_GROUP_CALL(gda_shmem_put_signal_nbi, int64_t)
 /* The same if a heap has several MRs, or if a range is not symmetric. */
 template <class queue>
 GDA_DEVICE_SLOW int64_t gda_shmem_put_each_other(const struct gda_shmem *s, uint32_t pe,
-						 struct gda_saved_queue saved, const void *dest,
-						 const void *source, uint64_t bytes,
-						 unsigned int flags)
+						 struct gda_saved_queue saved,
+						 struct gda_shmem_move m, unsigned int flags)
 {
 	uint64_t to = 0, from = 0;
 	uint32_t rkey = 0, lkey = 0;
 	int64_t ticket = -EFAULT;
 	queue q;
-	bool good = gda_shmem_remote(gda_shmem_peer(s, pe), dest, bytes, &to, &rkey) &&
-		    gda_shmem_one(gda_shmem_local(s), source, bytes, &from, &lkey) &&
-		    bytes - 1 < INT32_MAX;
+	bool good = gda_shmem_remote(gda_shmem_peer(s, pe), m.remote, m.bytes, &to, &rkey) &&
+		    gda_shmem_one(gda_shmem_local(s), m.local, m.bytes, &from, &lkey) &&
+		    m.bytes - 1 < INT32_MAX;
 
 	gda_queue_restore(q, saved);
 	if (__all_sync(~0U, good))
-		ticket = gda_put_each(q, from, lkey, to, rkey, (uint32_t)bytes, flags);
+		ticket = gda_put_each(q, from, lkey, to, rkey, (uint32_t)m.bytes, flags);
 	__syncwarp();
 	gda_queue_write_back(q);
 	__syncwarp();
@@ -235,9 +233,9 @@ template <class queue>
 GDA_GPU_API int64_t gda_shmem_put_nbi_each(struct gda_shmem_poster<queue> &p, void *dest,
 					   const void *source, uint64_t bytes, unsigned int flags)
 {
-	bool whole = gda_shmem_whole(p, dest, source, bytes);
-	struct gda_wqe w = gda_wqe_make(p.q.port.view->dialect,
-					gda_shmem_wr(p, dest, source, bytes, false));
+	const struct gda_shmem_move m = { dest, source, bytes, false };
+	bool whole = gda_shmem_whole(p, m);
+	struct gda_wqe w = gda_wqe_make(p.q.port.view->dialect, gda_shmem_wr(p, m));
 	struct gda_saved_queue saved;
 	int64_t ticket;
 
@@ -248,9 +246,9 @@ GDA_GPU_API int64_t gda_shmem_put_nbi_each(struct gda_shmem_poster<queue> &p, vo
 	if (p.err)
 		return p.err;
 	if (p.direct)
-		return gda_shmem_copy(p, dest, source, bytes, false, 0, 1);
+		return gda_shmem_copy(p, m, 0, 1);
 	saved = gda_queue_save(p.q);
-	ticket = gda_shmem_put_each_other<queue>(p.s, p.pe, saved, dest, source, bytes, flags);
+	ticket = gda_shmem_put_each_other<queue>(p.s, p.pe, saved, m, flags);
 	gda_queue_reload(p.q);
 	return ticket;
 }
