@@ -126,8 +126,8 @@ GDA_EXPORT int gda_shmem_word_wait(struct gda_shmem *s, struct gda_view *view, i
  * Move one block of a put or a get. If a post failed midway, earlier pieces may be in flight, so
  * the block stays reserved until all that was posted is done.
  */
-static int64_t gda_shmem_stage_move(struct gda_shmem *s, uint64_t remote, char *local,
-				    uint64_t bytes, bool put, uint32_t pe, uint32_t flags)
+static int64_t gda_shmem_stage_move(struct gda_shmem *s, struct gda_shmem_move m, uint32_t pe,
+				    uint32_t flags)
 {
 	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
 	struct gda_shmem_stage *stage = gda_shmem_stage_of(s);
@@ -140,33 +140,34 @@ static int64_t gda_shmem_stage_move(struct gda_shmem *s, uint64_t remote, char *
 	if (piece < 0)
 		return piece;
 	block = gda_shmem_word(s, GDA_SHMEM_WORDS) + (size_t)piece * GDA_SHMEM_BLOCK_BYTES;
-	if (put) {
-		memcpy(block, local, bytes);
-		ticket = gda_put_chunked(v, &stage->map, (uintptr_t)block, &p->map, remote, bytes,
-					 post);
-	} else {
+	if (m.get) {
 		ticket = gda_shmem_queue_read(v, gda_chunk_begin(&stage->map, (uintptr_t)block,
-								 &p->map, remote, bytes), post);
+								 &p->map, (uintptr_t)m.remote,
+								 m.bytes), post);
+	} else {
+		memcpy(block, m.local, m.bytes);
+		ticket = gda_put_chunked(v, &stage->map, (uintptr_t)block, &p->map,
+					 (uintptr_t)m.remote, m.bytes, post);
 	}
 	err = ticket < 0 ? (int)ticket : gda_wait(v, ticket, 0);
-	if (!err && !put)
-		memcpy(local, block, bytes);
+	if (!err && m.get)
+		memcpy((void *)(uintptr_t)m.local, block, m.bytes);
 	last = (int64_t)gda_handed_out(v) - 1;
 	err = gda_shmem_piece_done(&stage->blocks, piece, v, ticket < 0 ? last : ticket, err);
 	return err ? err : ticket;
 }
 
-static int64_t gda_shmem_stage_all(struct gda_shmem *s, uint64_t remote, char *local,
-				   uint64_t bytes, bool put, uint32_t pe, uint32_t flags)
+static int64_t gda_shmem_stage_all(struct gda_shmem *s, struct gda_shmem_move m, uint32_t pe,
+				   uint32_t flags)
 {
+	uint64_t left = m.bytes;
 	int64_t ticket = 0;
-	uint64_t n;
 
-	for (; bytes && ticket >= 0; bytes -= n) {
-		n = bytes < GDA_SHMEM_BLOCK_BYTES ? bytes : GDA_SHMEM_BLOCK_BYTES;
-		ticket = gda_shmem_stage_move(s, remote, local, n, put, pe, flags);
-		remote += n;
-		local += n;
+	for (; left && ticket >= 0; left -= m.bytes) {
+		m.bytes = left < GDA_SHMEM_BLOCK_BYTES ? left : GDA_SHMEM_BLOCK_BYTES;
+		ticket = gda_shmem_stage_move(s, m, pe, flags);
+		m.remote = (const char *)m.remote + m.bytes;
+		m.local = (const char *)m.local + m.bytes;
 	}
 	return ticket;
 }
@@ -174,14 +175,17 @@ static int64_t gda_shmem_stage_all(struct gda_shmem *s, uint64_t remote, char *l
 GDA_EXPORT int64_t gda_shmem_stage_put(struct gda_shmem *s, void *dest, const void *source,
 				       uint64_t bytes, uint32_t pe, uint32_t flags)
 {
-	return gda_shmem_stage_all(s, (uintptr_t)dest, (char *)(uintptr_t)source, bytes, true, pe,
-				   flags);
+	const struct gda_shmem_move m = { dest, source, bytes, 0 };
+
+	return gda_shmem_stage_all(s, m, pe, flags);
 }
 
 GDA_EXPORT int64_t gda_shmem_stage_get(struct gda_shmem *s, void *dest, const void *source,
 				       uint64_t bytes, uint32_t pe, uint32_t flags)
 {
-	return gda_shmem_stage_all(s, (uintptr_t)source, dest, bytes, false, pe, flags);
+	const struct gda_shmem_move m = { source, dest, bytes, 1 };
+
+	return gda_shmem_stage_all(s, m, pe, flags);
 }
 
 static int gda_shmem_stage_map(void **addr)

@@ -106,6 +106,22 @@ int64_t gda_shmem_stage_put(struct gda_shmem *s, void *dest, const void *source,
 int64_t gda_shmem_stage_get(struct gda_shmem *s, void *dest, const void *source,
 			    uint64_t bytes, uint32_t pe, uint32_t flags);
 
+/**
+ * struct gda_shmem_move - the memory that a put or a get copies
+ * @remote: symmetric address, of the caller
+ * @local: memory of the caller
+ * @bytes: number of bytes
+ * @get: 1 from @remote to @local, 0 the other way; on GPUs a constant, so that it folds
+ *
+ * Not for programs: it exists only during a call.
+ */
+struct gda_shmem_move {
+	const void *remote;
+	const void *local;
+	uint64_t bytes;
+	uint64_t get;
+};
+
 /* Reserve a word for a fetched value, by the function for a CPU or a GPU. */
 GDA_HELPER int gda_shmem_word_take(struct gda_shmem *s, uint64_t *at)
 {

@@ -82,22 +82,6 @@ struct gda_shmem_poster {
 	queue q;
 };
 
-/**
- * struct gda_shmem_move - the memory that a put or a get copies
- * @remote: symmetric address, of the caller
- * @local: memory of the caller
- * @bytes: number of bytes
- * @get: from @remote to @local; a constant, so that it folds
- *
- * Internal: it exists while a call runs.
- */
-struct gda_shmem_move {
-	const void *remote;
-	const void *local;
-	uint64_t bytes;
-	bool get;
-};
-
 /* Load once: the compiler may not repeat the load where the value is used. */
 GDA_DEVICE struct gda_shmem_range gda_shmem_range_open(const struct gda_shmem *s,
 						       const struct gda_shmem_peer *to,
@@ -380,7 +364,7 @@ template <class queue>
 GDA_GPU_API int64_t gda_shmem_put_nbi(struct gda_shmem_poster<queue> &p, void *dest,
 				      const void *source, uint64_t bytes, unsigned int flags)
 {
-	return gda_shmem_move_begin(p, { dest, source, bytes, false }, flags);
+	return gda_shmem_move_begin(p, { dest, source, bytes, 0 }, flags);
 }
 
 /**
@@ -397,7 +381,7 @@ template <class queue>
 GDA_GPU_API int64_t gda_shmem_get_nbi(struct gda_shmem_poster<queue> &p, void *dest,
 				      const void *source, uint64_t bytes, unsigned int flags)
 {
-	return gda_shmem_move_begin(p, { source, dest, bytes, true }, flags);
+	return gda_shmem_move_begin(p, { source, dest, bytes, 1 }, flags);
 }
 
 /**

@@ -367,7 +367,7 @@ GDA_GPU_API int64_t gda_shmem_put_signal_nbi(struct gda_shmem_poster<queue> &p, 
 	struct gda_signal then = { sizeof(then), GDA_SIGNAL_ADD, 0, signal.value, p.stage, 0,
 				   p.stage_key };
 	int64_t ticket;
-	bool whole = gda_shmem_whole(p, { dest, source, bytes, false }) &
+	bool whole = gda_shmem_whole(p, { dest, source, bytes, 0 }) &
 		     gda_shmem_in(p.words, signal.word, 8) & !((uintptr_t)signal.word & 7);
 
 	if (__builtin_expect(whole & (signal.op == GDA_SHMEM_ADD), 1)) {

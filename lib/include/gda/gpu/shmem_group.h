@@ -77,7 +77,7 @@ GDA_GPU_API int64_t gda_shmem_put_nbi_group(const group &g, struct gda_shmem_pos
 					    void *dest, const void *source, uint64_t bytes,
 					    unsigned int flags)
 {
-	return gda_shmem_move_group(g, p, { dest, source, bytes, false }, flags);
+	return gda_shmem_move_group(g, p, { dest, source, bytes, 0 }, flags);
 }
 
 /**
@@ -96,7 +96,7 @@ GDA_GPU_API int64_t gda_shmem_get_nbi_group(const group &g, struct gda_shmem_pos
 					    void *dest, const void *source, uint64_t bytes,
 					    unsigned int flags)
 {
-	return gda_shmem_move_group(g, p, { source, dest, bytes, true }, flags);
+	return gda_shmem_move_group(g, p, { source, dest, bytes, 1 }, flags);
 }
 
 /**
@@ -233,7 +233,7 @@ template <class queue>
 GDA_GPU_API int64_t gda_shmem_put_nbi_each(struct gda_shmem_poster<queue> &p, void *dest,
 					   const void *source, uint64_t bytes, unsigned int flags)
 {
-	const struct gda_shmem_move m = { dest, source, bytes, false };
+	const struct gda_shmem_move m = { dest, source, bytes, 0 };
 	bool whole = gda_shmem_whole(p, m);
 	struct gda_wqe w = gda_wqe_make(p.q.port.view->dialect, gda_shmem_wr(p, m));
 	struct gda_saved_queue saved;
