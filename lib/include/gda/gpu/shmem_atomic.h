@@ -8,93 +8,140 @@
 
 #include <gda/gpu/shmem.h>
 
-/* The work request of an operation on a 64-bit word; @at receives the old value. */
-template <class queue>
-GDA_DEVICE int64_t gda_shmem_post_op64(struct gda_shmem_poster<queue> &p, uint32_t op,
-				       uint64_t value, uint64_t iova, uint32_t key, uint64_t at,
-				       unsigned int flags)
+/*
+ * Make the work request of @at with an operation, one of enum gda_shmem_op, on a word of 4 or 8
+ * bytes. An old value of 4 bytes is big-endian.
+ */
+GDA_DEVICE struct gda_wr gda_shmem_wr_op(struct gda_wr at, uint32_t op, uint64_t value)
 {
+	struct gda_wr r = gda_wr_make(GDA_OP_MASKED_COMPARE_SWAP, at.laddr, at.lkey, at.raddr,
+				      at.rkey, at.len);
+	uint64_t all = at.len == 8 ? UINT64_MAX : UINT32_MAX;
+
+	r.swap_add = value;
 	switch (op) {
 	case GDA_SHMEM_SET:
-		return gda_masked_compare_swap(p.q, at, p.stage_key, iova, key, 0, 0, value,
-					       UINT64_MAX, flags);
+		r.swap_mask = all;
+		return r;
 	case GDA_SHMEM_AND:
-		return gda_masked_compare_swap(p.q, at, p.stage_key, iova, key, 0, 0, 0, ~value,
-					       flags);
+		r.swap_add = 0;
+		r.swap_mask = ~value & all;
+		return r;
 	case GDA_SHMEM_OR:
-		return gda_masked_compare_swap(p.q, at, p.stage_key, iova, key, 0, 0, value,
-					       value, flags);
+		r.swap_mask = value;
+		return r;
 	case GDA_SHMEM_XOR:
 		/* every bit is a separate field, so there are no carries */
-		return gda_masked_fetch_add(p.q, at, p.stage_key, iova, key, value, UINT64_MAX,
-					    flags);
+		r.op = GDA_OP_MASKED_FETCH_ADD;
+		r.compare = all;
+		return r;
 	default:
-		return gda_fetch_add(p.q, at, p.stage_key, iova, key,
-				     op == GDA_SHMEM_ADD ? value : 0, flags);
+		r.op = at.len == 8 ? GDA_OP_FETCH_ADD : GDA_OP_MASKED_FETCH_ADD;
+		r.swap_add = op == GDA_SHMEM_ADD ? value : 0;
+		return r;
 	}
 }
 
-/* The same for a 32-bit word, whose old value is big-endian. */
-template <class queue>
-GDA_DEVICE int64_t gda_shmem_post_op32(struct gda_shmem_poster<queue> &p, uint32_t op,
-				       uint32_t value, uint64_t iova, uint32_t key, uint64_t at,
-				       unsigned int flags)
+/* The same for a compare-and-swap. */
+GDA_DEVICE struct gda_wr gda_shmem_wr_cas(struct gda_wr at, uint64_t cond, uint64_t value)
 {
-	switch (op) {
-	case GDA_SHMEM_SET:
-		return gda_masked_compare_swap32(p.q, at, p.stage_key, iova, key, 0, 0, value,
-						 UINT32_MAX, flags);
-	case GDA_SHMEM_AND:
-		return gda_masked_compare_swap32(p.q, at, p.stage_key, iova, key, 0, 0, 0,
-						 ~value, flags);
-	case GDA_SHMEM_OR:
-		return gda_masked_compare_swap32(p.q, at, p.stage_key, iova, key, 0, 0, value,
-						 value, flags);
-	case GDA_SHMEM_XOR:
-		return gda_masked_fetch_add32(p.q, at, p.stage_key, iova, key, value,
-					      UINT32_MAX, flags);
-	default:
-		return gda_masked_fetch_add32(p.q, at, p.stage_key, iova, key,
-					      op == GDA_SHMEM_ADD ? value : 0, 0, flags);
-	}
+	struct gda_wr r = gda_wr_compare_swap(at.laddr, at.lkey, at.raddr, at.rkey, cond, value);
+
+	if (at.len == 8)
+		return r;
+	r.op = GDA_OP_MASKED_COMPARE_SWAP;
+	r.len = 4;
+	r.compare_mask = UINT32_MAX;
+	r.swap_mask = UINT32_MAX;
+	return r;
+}
+
+GDA_DEVICE uint64_t gda_shmem_apply(uint64_t *at, uint32_t op, uint64_t value)
+{
+	return gda_shmem_apply64(at, op, value);
+}
+
+GDA_DEVICE uint32_t gda_shmem_apply(uint32_t *at, uint32_t op, uint32_t value)
+{
+	return gda_shmem_apply32(at, op, value);
+}
+
+GDA_DEVICE uint64_t gda_shmem_cas(uint64_t *at, uint64_t cond, uint64_t value)
+{
+	return gda_shmem_cas64(at, cond, value);
+}
+
+GDA_DEVICE uint32_t gda_shmem_cas(uint32_t *at, uint32_t cond, uint32_t value)
+{
+	return gda_shmem_cas32(at, cond, value);
+}
+
+/* The word of the PE where it is mapped; NULL if it is not symmetric. */
+template <class queue, class word>
+GDA_DEVICE word *gda_shmem_word_mapped(const struct gda_shmem_poster<queue> &p, word *dest)
+{
+	return (word *)gda_shmem_mapped(p.s, p.to, dest, sizeof(word));
+}
+
+/* Make a work request on a word of the PE. The caller sets its operation. Return: 0 or -EFAULT. */
+template <class queue, class word>
+GDA_DEVICE int gda_shmem_begin_atomic(struct gda_shmem_poster<queue> &p, word *dest,
+				      struct gda_wr &r)
+{
+	uint64_t iova = 0;
+	uint32_t key = 0;
+	bool found = gda_shmem_aim_atomic(p, dest, sizeof(word), iova, key);
+
+	r = gda_wr_get(p.stage, p.stage_key, iova, key, sizeof(word));
+	return found ? 0 : -EFAULT;
 }
 
 /*
- * The checks of an atomic. Return: 0 by queue, with the word's address there; 1 if done directly;
- * or an errno.
+ * The checks of an operation. Return: 0 by queue, with its work request; 1 if done directly; or an
+ * errno.
  */
-template <class queue>
-GDA_DEVICE int gda_shmem_begin64(struct gda_shmem_poster<queue> &p, uint64_t *dest, uint32_t op,
-				 uint64_t value, uint64_t &old, uint64_t &iova, uint32_t &key)
+template <class queue, class word>
+GDA_DEVICE int gda_shmem_begin_op(struct gda_shmem_poster<queue> &p, word *dest, uint32_t op,
+				  word value, word &old, struct gda_wr &r)
 {
-	char *at;
+	word *at;
+	int err;
 
-	if (p.err || !gda_shmem_is_word(dest, 8) || op > GDA_SHMEM_XOR)
+	if (p.err || !gda_shmem_is_word(dest, sizeof(word)) || op > GDA_SHMEM_XOR)
 		return p.err ? p.err : -EINVAL;
-	if (!p.direct)
-		return gda_shmem_aim_atomic(p, dest, 8, iova, key) ? 0 : -EFAULT;
-	at = gda_shmem_mapped(p.s, p.to, dest, 8);
+	if (!p.direct) {
+		err = gda_shmem_begin_atomic(p, dest, r);
+		r = gda_shmem_wr_op(r, op, value);
+		return err;
+	}
+	at = gda_shmem_word_mapped(p, dest);
 	if (!at)
 		return -EFAULT;
-	old = gda_shmem_apply64((uint64_t *)at, op, value);
+	old = gda_shmem_apply(at, op, value);
 	return 1;
 }
 
 template <class queue>
-GDA_DEVICE int gda_shmem_begin32(struct gda_shmem_poster<queue> &p, uint32_t *dest, uint32_t op,
-				 uint32_t value, uint32_t &old, uint64_t &iova, uint32_t &key)
+GDA_DEVICE int64_t gda_shmem_post_atomic(queue &q, const struct gda_wr &r, unsigned int flags)
 {
-	char *at;
+	if (r.op == GDA_OP_MASKED_COMPARE_SWAP && r.len == 8)
+		return gda_post_multi(q, r, flags);
+	return gda_post(q, flags, [&] {
+		return r;
+	});
+}
 
-	if (p.err || !gda_shmem_is_word(dest, 4) || op > GDA_SHMEM_XOR)
-		return p.err ? p.err : -EINVAL;
-	if (!p.direct)
-		return gda_shmem_aim_atomic(p, dest, 4, iova, key) ? 0 : -EFAULT;
-	at = gda_shmem_mapped(p.s, p.to, dest, 4);
-	if (!at)
-		return -EFAULT;
-	old = gda_shmem_apply32((uint32_t *)at, op, value);
-	return 1;
+template <class queue, class word>
+GDA_DEVICE int64_t gda_shmem_atomic(struct gda_shmem_poster<queue> &p, word *dest, uint32_t op,
+				    word value, unsigned int flags)
+{
+	struct gda_wr r;
+	word old;
+	int done = gda_shmem_begin_op(p, dest, op, value, old, r);
+
+	if (done)
+		return done < 0 ? done : 0;
+	return gda_shmem_post_atomic(p.q, r, flags);
 }
 
 /**
@@ -111,13 +158,7 @@ template <class queue>
 GDA_GPU_API int64_t gda_shmem_atomic64(struct gda_shmem_poster<queue> &p, uint64_t *dest,
 				       uint32_t op, uint64_t value, unsigned int flags)
 {
-	uint64_t old, iova = 0;
-	uint32_t key = 0;
-	int done = gda_shmem_begin64(p, dest, op, value, old, iova, key);
-
-	if (done)
-		return done < 0 ? done : 0;
-	return gda_shmem_post_op64(p, op, value, iova, key, p.stage, flags);
+	return gda_shmem_atomic(p, dest, op, value, flags);
 }
 
 /**
@@ -134,30 +175,77 @@ template <class queue>
 GDA_GPU_API int64_t gda_shmem_atomic32(struct gda_shmem_poster<queue> &p, uint32_t *dest,
 				       uint32_t op, uint32_t value, unsigned int flags)
 {
-	uint64_t iova = 0;
-	uint32_t old, key = 0;
-	int done = gda_shmem_begin32(p, dest, op, value, old, iova, key);
-
-	if (done)
-		return done < 0 ? done : 0;
-	return gda_shmem_post_op32(p, op, value, iova, key, p.stage, flags);
+	return gda_shmem_atomic(p, dest, op, value, flags);
 }
 
-/* Wait for a request, read the value that it fetched, and release the word. */
+/* Post a request on a word, wait for it, and read the value that it fetched. */
 template <class queue>
-GDA_DEVICE int gda_shmem_fetched(struct gda_shmem_poster<queue> &p, int64_t ticket, int word,
-				 uint64_t &value, uint32_t bytes)
+GDA_DEVICE int gda_shmem_fetch(struct gda_shmem_poster<queue> &p, struct gda_wr r,
+			       uint64_t &stored, unsigned int flags)
 {
-	int err;
+	uint64_t at;
+	int word = gda_shmem_gpu_word_reserve(p.s, &at), err;
+	int64_t ticket;
 
+	if (word < 0)
+		return word;
+	r.laddr = at;
+	ticket = gda_shmem_post_atomic(p.q, r, flags);
 	if (ticket < 0) {
 		gda_shmem_gpu_word_release(p.s, word);
 		return (int)ticket;
 	}
 	err = gda_shmem_wait(p, ticket, 0);
 	if (!err)
-		value = gda_shmem_gpu_word_load(p.s, word, bytes);
+		stored = gda_shmem_gpu_word_load(p.s, word, r.len);
 	return gda_shmem_gpu_word_done(p.s, word, err);
+}
+
+template <class queue, class word>
+GDA_DEVICE int gda_shmem_fetch_atomic(struct gda_shmem_poster<queue> &p, const struct gda_wr &r,
+				      word &old, unsigned int flags)
+{
+	uint64_t stored;
+	int err = gda_shmem_fetch(p, r, stored, flags);
+
+	if (!err)
+		old = sizeof(word) == 8 ? (word)stored : gda_masked_old32((uint32_t)stored);
+	return err;
+}
+
+template <class queue, class word>
+GDA_DEVICE int gda_shmem_fetch_op(struct gda_shmem_poster<queue> &p, word *dest, uint32_t op,
+				  word value, word &old, unsigned int flags)
+{
+	struct gda_wr r;
+	word was = 0;
+	int err = gda_shmem_begin_op(p, dest, op, value, was, r);
+
+	if (!err)
+		err = gda_shmem_fetch_atomic(p, r, was, flags);
+	if (err >= 0)
+		old = was;
+	return err < 0 ? err : 0;
+}
+
+template <class queue, class word>
+GDA_DEVICE int gda_shmem_fetch_cas(struct gda_shmem_poster<queue> &p, word *dest, word cond,
+				   word value, word &old, unsigned int flags)
+{
+	struct gda_wr r;
+	word *at;
+
+	if (p.err || !gda_shmem_is_word(dest, sizeof(word)))
+		return p.err ? p.err : -EINVAL;
+	if (p.direct) {
+		at = gda_shmem_word_mapped(p, dest);
+		if (at)
+			old = gda_shmem_cas(at, cond, value);
+		return at ? 0 : -EFAULT;
+	}
+	if (gda_shmem_begin_atomic(p, dest, r))
+		return -EFAULT;
+	return gda_shmem_fetch_atomic(p, gda_shmem_wr_cas(r, cond, value), old, flags);
 }
 
 /**
@@ -176,20 +264,7 @@ GDA_GPU_API int gda_shmem_atomic_fetch64(struct gda_shmem_poster<queue> &p, uint
 					 uint32_t op, uint64_t value, uint64_t *old,
 					 unsigned int flags)
 {
-	uint64_t iova = 0, at, was = 0;
-	uint32_t key = 0;
-	int err = gda_shmem_begin64(p, dest, op, value, was, iova, key), word;
-
-	if (!err) {
-		word = gda_shmem_gpu_word_reserve(p.s, &at);
-		if (word < 0)
-			return word;
-		err = gda_shmem_fetched(p, gda_shmem_post_op64(p, op, value, iova, key, at, flags),
-					word, was, 8);
-	}
-	if (err >= 0)
-		*old = was;
-	return err < 0 ? err : 0;
+	return gda_shmem_fetch_op(p, dest, op, value, *old, flags);
 }
 
 /**
@@ -208,21 +283,7 @@ GDA_GPU_API int gda_shmem_atomic_fetch32(struct gda_shmem_poster<queue> &p, uint
 					 uint32_t op, uint32_t value, uint32_t *old,
 					 unsigned int flags)
 {
-	uint64_t iova = 0, at, stored = 0;
-	uint32_t key = 0, was = 0;
-	int err = gda_shmem_begin32(p, dest, op, value, was, iova, key), word;
-
-	if (!err) {
-		word = gda_shmem_gpu_word_reserve(p.s, &at);
-		if (word < 0)
-			return word;
-		err = gda_shmem_fetched(p, gda_shmem_post_op32(p, op, value, iova, key, at, flags),
-					word, stored, 4);
-		was = gda_masked_old32((uint32_t)stored);
-	}
-	if (err >= 0)
-		*old = was;
-	return err < 0 ? err : 0;
+	return gda_shmem_fetch_op(p, dest, op, value, *old, flags);
 }
 
 /**
@@ -241,29 +302,7 @@ GDA_GPU_API int gda_shmem_compare_swap64(struct gda_shmem_poster<queue> &p, uint
 					 uint64_t cond, uint64_t value, uint64_t *old,
 					 unsigned int flags)
 {
-	uint64_t iova = 0, at, was = 0;
-	uint32_t key = 0;
-	char *mapped;
-	int err, word;
-
-	if (p.err || !gda_shmem_is_word(dest, 8))
-		return p.err ? p.err : -EINVAL;
-	if (p.direct) {
-		mapped = gda_shmem_mapped(p.s, p.to, dest, 8);
-		if (mapped)
-			*old = gda_shmem_cas64((uint64_t *)mapped, cond, value);
-		return mapped ? 0 : -EFAULT;
-	}
-	if (!gda_shmem_aim_atomic(p, dest, 8, iova, key))
-		return -EFAULT;
-	word = gda_shmem_gpu_word_reserve(p.s, &at);
-	if (word < 0)
-		return word;
-	err = gda_shmem_fetched(p, gda_compare_swap(p.q, at, p.stage_key, iova, key, cond, value,
-						    flags), word, was, 8);
-	if (!err)
-		*old = was;
-	return err;
+	return gda_shmem_fetch_cas(p, dest, cond, value, *old, flags);
 }
 
 /**
@@ -282,30 +321,7 @@ GDA_GPU_API int gda_shmem_compare_swap32(struct gda_shmem_poster<queue> &p, uint
 					 uint32_t cond, uint32_t value, uint32_t *old,
 					 unsigned int flags)
 {
-	uint64_t iova = 0, at, was = 0;
-	uint32_t key = 0;
-	char *mapped;
-	int err, word;
-
-	if (p.err || !gda_shmem_is_word(dest, 4))
-		return p.err ? p.err : -EINVAL;
-	if (p.direct) {
-		mapped = gda_shmem_mapped(p.s, p.to, dest, 4);
-		if (mapped)
-			*old = gda_shmem_cas32((uint32_t *)mapped, cond, value);
-		return mapped ? 0 : -EFAULT;
-	}
-	if (!gda_shmem_aim_atomic(p, dest, 4, iova, key))
-		return -EFAULT;
-	word = gda_shmem_gpu_word_reserve(p.s, &at);
-	if (word < 0)
-		return word;
-	err = gda_shmem_fetched(p, gda_masked_compare_swap32(p.q, at, p.stage_key, iova, key, cond,
-							     UINT32_MAX, value, UINT32_MAX, flags),
-				word, was, 4);
-	if (!err)
-		*old = gda_masked_old32((uint32_t)was);
-	return err;
+	return gda_shmem_fetch_cas(p, dest, cond, value, *old, flags);
 }
 
 /**
@@ -322,10 +338,10 @@ template <class queue>
 GDA_GPU_API int gda_shmem_g(struct gda_shmem_poster<queue> &p, uint64_t *value,
 			    const void *source, uint32_t bytes, unsigned int flags)
 {
-	uint64_t iova = 0, at, was = 0;
+	uint64_t iova = 0, stored = 0;
 	uint32_t key = 0;
 	char *mapped;
-	int err, word;
+	int err;
 
 	if (p.err || !gda_shmem_is_word(source, bytes))
 		return p.err ? p.err : -EINVAL;
@@ -337,13 +353,9 @@ GDA_GPU_API int gda_shmem_g(struct gda_shmem_poster<queue> &p, uint64_t *value,
 	}
 	if (!gda_shmem_aim(p, source, bytes, iova, key))
 		return -EFAULT;
-	word = gda_shmem_gpu_word_reserve(p.s, &at);
-	if (word < 0)
-		return word;
-	err = gda_shmem_fetched(p, gda_get(p.q, at, p.stage_key, iova, key, bytes, flags), word,
-				was, bytes);
+	err = gda_shmem_fetch(p, gda_wr_get(0, p.stage_key, iova, key, bytes), stored, flags);
 	if (!err)
-		*value = was;
+		*value = stored;
 	return err;
 }
 
