@@ -281,7 +281,7 @@ struct gda_gin_target {
 };
 
 /* Find the word for the remote action. @arrival: signals are arrivals, not words. */
-GDA_HELPER int gda_gin_aim(const struct gda_gin *gin, uint64_t signals, uint32_t rkey,
+GDA_HELPER int gda_gin_aim(const struct gda_gin *gin, const struct gda_gin_known *known,
 			   uint32_t peer, const struct gda_gin_how *how, uint32_t arrival,
 			   struct gda_gin_target *to)
 {
@@ -290,8 +290,8 @@ GDA_HELPER int gda_gin_aim(const struct gda_gin *gin, uint64_t signals, uint32_t
 	to->key = 0;
 	to->add = how->flags & GDA_GIN_ADD ? how->add : 1;
 	if (how->flags & GDA_GIN_SIGNAL && !arrival) {
-		to->addr = signals + 8ULL * how->signal;
-		to->key = rkey;
+		to->addr = known->signals + 8ULL * how->signal;
+		to->key = known->rkey;
 		to->set = 1;
 	}
 	if (how->flags & GDA_GIN_VA) {
@@ -452,13 +452,13 @@ GDA_HELPER int gda_gin_put_by(struct gda_gin *gin, struct gda_gin_port port, uin
 			      const struct gda_gin_place at[2], uint64_t bytes,
 			      const struct gda_gin_how *how)
 {
+	struct gda_gin_known known = gda_gin_know(gin, port.q);
 	unsigned int flags = how->flags & 0xffff;
 	struct gda_gin_target to;
 	struct gda_gin_wr wr;
 	int err;
 
-	err = gda_gin_aim(gin, port.q->signals, port.q->rkey, peer, how,
-			  gin->flags & GDA_GIN_ARRIVAL, &to);
+	err = gda_gin_aim(gin, &known, peer, how, gin->flags & GDA_GIN_ARRIVAL, &to);
 	if (gda_unlikely(err))
 		return err;
 	err = gda_gin_prepare(gin, peer, 0, at, &wr, how, bytes);
@@ -535,6 +535,7 @@ GDA_HELPER int gda_gin_put_value_by(struct gda_gin *gin, struct gda_gin_port por
 				    struct gda_gin_place dst, struct gda_wr value,
 				    const struct gda_gin_how *how)
 {
+	struct gda_gin_known known = gda_gin_know(gin, port.q);
 	unsigned int flags = how->flags & 0xffff;
 	struct gda_view *v = gda_gin_view(port.q);
 	struct gda_gin_target to;
@@ -543,8 +544,7 @@ GDA_HELPER int gda_gin_put_value_by(struct gda_gin *gin, struct gda_gin_port por
 	uint32_t n;
 	int err;
 
-	err = gda_gin_aim(gin, port.q->signals, port.q->rkey, peer, how,
-			  gin->flags & GDA_GIN_ARRIVAL, &to);
+	err = gda_gin_aim(gin, &known, peer, how, gin->flags & GDA_GIN_ARRIVAL, &to);
 	if (gda_unlikely(err))
 		return err;
 	err = gda_gin_resolve(peer, dst, value.len, &value.raddr, &value.rkey);
@@ -700,11 +700,11 @@ GDA_HELPER int gda_gin_signal_checked(struct gda_gin *gin, uint32_t peer,
 	err = gda_gin_route(gin, peer, how, &q);
 	if (gda_unlikely(err))
 		return err;
-	err = gda_gin_aim(gin, q->signals, q->rkey, peer, how, gin->flags & GDA_GIN_ARRIVAL, &to);
+	known = gda_gin_know(gin, q);
+	err = gda_gin_aim(gin, &known, peer, how, gin->flags & GDA_GIN_ARRIVAL, &to);
 	if (gda_unlikely(err))
 		return err;
 	gda_gin_announce(gin, peer, how);
-	known = gda_gin_know(gin, q);
 	if (to.set)
 		return gda_gin_post_plain(q, gda_gin_wr_add(&known, &to), how->flags & 0xffff);
 	return gda_gin_post_plain(q, gda_wr_put(0, 0, 0, 0, 0), how->flags & 0xffff);

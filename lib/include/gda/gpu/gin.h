@@ -354,7 +354,7 @@ GDA_DEVICE int gda_gin_ready(struct gda_gin_poster<queue> &p, const struct gda_g
 			     struct gda_gin_target &then, struct gda_wr &add)
 {
 	int known = gda_gin_actions(p.known.nsignals, p.known.ncounters, &how);
-	int aimed = gda_gin_aim(p.gin, p.known.signals, p.known.rkey, p.peer, &how, 0, &then);
+	int aimed = gda_gin_aim(p.gin, &p.known, p.peer, &how, 0, &then);
 
 	add = gda_gin_wr_add(&p.known, &then);
 	return p.err ? p.err : known ? known : aimed;
