@@ -375,82 +375,88 @@ GDA_HELPER uint32_t gda_gin_counted(const struct gda_gin_how *how)
 	return how->flags & GDA_GIN_COUNTER ? how->counter + 1 : 0;
 }
 
+GDA_HELPER struct gda_gin_transfer gda_gin_transfer(struct gda_gin_place remote,
+						    struct gda_gin_place local, uint64_t bytes,
+						    uint32_t get, const struct gda_gin_how *how)
+{
+	struct gda_gin_transfer t;
+
+	t.remote = remote;
+	t.local = local;
+	t.bytes = bytes;
+	t.get = get;
+	t.count = gda_gin_counted(how);
+	return t;
+}
+
 /*
  * Post all pieces of a transfer but the last one, which is left in @wr (G-21). With signals by
  * arrival they must not be counted, so they use another queue than the last one, and must have
  * arrived before it is posted.
  */
-GDA_SLOW int gda_gin_pieces(const struct gda_gin *gin, uint32_t peer, int get,
-			    const struct gda_gin_place at[2], struct gda_gin_wr *wr,
-			    const struct gda_gin_how *how, uint64_t left)
+GDA_SLOW int gda_gin_pieces(const struct gda_gin *gin, uint32_t peer, struct gda_gin_transfer *t,
+			    struct gda_gin_wr *wr, const struct gda_gin_how *how)
 {
 	struct gda_gin_queue *q = gda_gin_queue(gin, 0, peer);
 	unsigned int flags = how->flags & GDA_POST_FLAGS;
 	int apart = how->flags & GDA_GIN_SIGNAL && gin->flags & GDA_GIN_ARRIVAL, more = 0, err;
-	struct gda_gin_place remote = at[0], local = at[1];
 
 	for (;;) {
-		uint32_t span = gda_gin_piece(gin->rank, peer, remote, local, left, wr);
-
-		if (span == left)
+		gda_gin_piece(gin->rank, peer, t, wr);
+		if (!t->bytes)
 			return more && apart ? gda_gin_drain(gin, q, flags, 0) : 0;
-		err = gda_gin_post_plain(q, gda_gin_wr_of(wr, get), flags | GDA_DEFER);
+		err = gda_gin_post_plain(q, gda_gin_wr_of(wr, (int)t->get), flags | GDA_DEFER);
 		if (err)
 			return err;
 		more = 1;
-		remote.offset += span;
-		local.offset += span;
-		left -= span;
 	}
 }
 
 /* Fill in source and destination in @wr. Return: 0; -EFAULT; 1 if there are several pieces. */
-GDA_HELPER int gda_gin_whole(uint32_t peer, const struct gda_gin_place at[2],
-			     struct gda_gin_wr *wr, const struct gda_gin_how *how, uint64_t bytes)
+GDA_HELPER int gda_gin_whole(uint32_t peer, const struct gda_gin_transfer *t,
+			     struct gda_gin_wr *wr)
 {
-	if (gda_unlikely(!gda_at_fits(at[0], bytes)) || gda_unlikely(!gda_at_fits(at[1], bytes)))
+	if (gda_unlikely(!gda_at_fits(t->remote, t->bytes)) ||
+	    gda_unlikely(!gda_at_fits(t->local, t->bytes)))
 		return -EFAULT;
-	if (gda_unlikely((gda_fixed32(&at[0].window->pieces) |
-			  gda_fixed32(&at[1].window->pieces)) > 1) ||
-	    gda_unlikely(bytes > GDA_CHUNK_MAX))
+	if (gda_unlikely((gda_fixed32(&t->remote.window->pieces) |
+			  gda_fixed32(&t->local.window->pieces)) > 1) ||
+	    gda_unlikely(t->bytes > GDA_CHUNK_MAX))
 		return 1;
-	wr->raddr = gda_fixed64(&gda_window_part(at[0].window, peer)->iova) + at[0].offset;
-	wr->rkey = gda_fixed32(&gda_window_part(at[0].window, peer)->key);
-	wr->laddr = gda_fixed64(&at[1].window->iova) + at[1].offset;
-	wr->lkey = gda_fixed32(&at[1].window->key);
-	wr->bytes = (uint32_t)bytes;
-	wr->count = gda_gin_counted(how);
+	wr->raddr = gda_fixed64(&gda_window_part(t->remote.window, peer)->iova) + t->remote.offset;
+	wr->rkey = gda_fixed32(&gda_window_part(t->remote.window, peer)->key);
+	wr->laddr = gda_fixed64(&t->local.window->iova) + t->local.offset;
+	wr->lkey = gda_fixed32(&t->local.window->key);
+	wr->bytes = (uint32_t)t->bytes;
+	wr->count = t->count;
 	return 0;
 }
 
 /* The same; if there are several pieces, all but the last one are posted. */
-GDA_HELPER int gda_gin_prepare(const struct gda_gin *gin, uint32_t peer, int get,
-			       const struct gda_gin_place at[2], struct gda_gin_wr *wr,
-			       const struct gda_gin_how *how, uint64_t bytes)
+GDA_HELPER int gda_gin_prepare(const struct gda_gin *gin, uint32_t peer,
+			       const struct gda_gin_transfer *t, struct gda_gin_wr *wr,
+			       const struct gda_gin_how *how)
 {
-	int whole = gda_gin_whole(peer, at, wr, how, bytes);
+	int whole = gda_gin_whole(peer, t, wr);
 
 	if (gda_unlikely(whole > 0)) {
 		/* copies, so that the originals stay in registers */
-		struct gda_gin_place both[2];
+		struct gda_gin_transfer left = *t;
 		struct gda_gin_how same = *how;
 		struct gda_gin_wr last;
 		int err;
 
-		both[0] = at[0];
-		both[1] = at[1];
 		last.count = 0;
-		err = gda_gin_pieces(gin, peer, get, both, &last, &same, bytes);
+		err = gda_gin_pieces(gin, peer, &left, &last, &same);
 		*wr = last;
-		wr->count = gda_gin_counted(how);
+		wr->count = t->count;
 		return err;
 	}
 	return whole;
 }
 
 GDA_HELPER int gda_gin_put_by(struct gda_gin *gin, struct gda_gin_port port, uint32_t peer,
-			      const struct gda_gin_place at[2], uint64_t bytes,
-			      const struct gda_gin_how *how)
+			      const struct gda_gin_transfer *t, const struct gda_gin_how *how)
 {
 	struct gda_gin_known known = gda_gin_know(gin, port.q);
 	unsigned int flags = how->flags & 0xffff;
@@ -461,7 +467,7 @@ GDA_HELPER int gda_gin_put_by(struct gda_gin *gin, struct gda_gin_port port, uin
 	err = gda_gin_aim(gin, &known, peer, how, gin->flags & GDA_GIN_ARRIVAL, &to);
 	if (gda_unlikely(err))
 		return err;
-	err = gda_gin_prepare(gin, peer, 0, at, &wr, how, bytes);
+	err = gda_gin_prepare(gin, peer, t, &wr, how);
 	if (gda_unlikely(err))
 		return err;
 	gda_gin_announce(gin, peer, how);
@@ -470,32 +476,49 @@ GDA_HELPER int gda_gin_put_by(struct gda_gin *gin, struct gda_gin_port port, uin
 	return gda_gin_post(gin, port, 0, &wr, flags);
 }
 
-GDA_SLOW int gda_gin_put_other(struct gda_gin *gin, struct gda_gin_queue *q, uint32_t peer,
-			       const struct gda_gin_place at[2], uint64_t bytes,
-			       const struct gda_gin_how *how)
+GDA_HELPER int gda_gin_get_by(struct gda_gin *gin, struct gda_gin_port port, uint32_t peer,
+			      const struct gda_gin_transfer *t, const struct gda_gin_how *how)
 {
-	return gda_gin_put_by(gin, gda_gin_port_other(q), peer, at, bytes, how);
+	struct gda_gin_wr wr;
+	int err = gda_gin_prepare(gin, peer, t, &wr, how);
+
+	if (gda_unlikely(err))
+		return err;
+	return gda_gin_post(gin, port, 1, &wr, how->flags & 0xffff);
 }
 
-GDA_HELPER int gda_gin_put_checked(struct gda_gin *gin, uint32_t peer,
-				   const struct gda_gin_place at[2], uint64_t bytes,
-				   const struct gda_gin_how *how)
+GDA_HELPER int gda_gin_move_by(struct gda_gin *gin, struct gda_gin_port port, uint32_t peer,
+			       const struct gda_gin_transfer *t, const struct gda_gin_how *how)
+{
+	return t->get ? gda_gin_get_by(gin, port, peer, t, how) :
+			gda_gin_put_by(gin, port, peer, t, how);
+}
+
+GDA_SLOW int gda_gin_move_other(struct gda_gin *gin, struct gda_gin_queue *q, uint32_t peer,
+				const struct gda_gin_transfer *t, const struct gda_gin_how *how)
+{
+	return gda_gin_move_by(gin, gda_gin_port_other(q), peer, t, how);
+}
+
+GDA_HELPER int gda_gin_move_checked(struct gda_gin *gin, uint32_t peer,
+				    const struct gda_gin_transfer *t, const struct gda_gin_how *how)
 {
 	struct gda_gin_queue *q;
 	int err;
 
+	if (t->get &&
+	    gda_unlikely(how->flags & (GDA_GIN_SIGNAL | GDA_GIN_VA | GDA_GIN_COUNTER)))
+		return -EINVAL;
 	err = gda_gin_route(gin, peer, how, &q);
 	if (gda_unlikely(err))
 		return err;
 	if (!gda_wqe_is_first(gda_gin_view(q)->dialect)) {
-		struct gda_gin_place both[2];
+		struct gda_gin_transfer moved = *t;
 		struct gda_gin_how same = *how;
 
-		both[0] = at[0];
-		both[1] = at[1];
-		return gda_gin_put_other(gin, q, peer, both, bytes, &same);
+		return gda_gin_move_other(gin, q, peer, &moved, &same);
 	}
-	return gda_gin_put_by(gin, gda_gin_port_first(q), peer, at, bytes, how);
+	return gda_gin_move_by(gin, gda_gin_port_first(q), peer, t, how);
 }
 
 /**
@@ -519,13 +542,11 @@ GDA_HELPER int gda_gin_put_checked(struct gda_gin *gin, uint32_t peer,
 GDA_API int gda_gin_put(struct gda_gin *gin, uint32_t peer, struct gda_gin_place dst,
 			struct gda_gin_place src, uint64_t bytes, struct gda_gin_how how)
 {
-	struct gda_gin_place at[2];
+	struct gda_gin_transfer t = gda_gin_transfer(dst, src, bytes, 0, &how);
 	int err;
 
-	at[0] = dst;
-	at[1] = src;
 	gda_gin_check_begin(gin, how.flags);
-	err = gda_gin_put_checked(gin, peer, at, bytes, &how);
+	err = gda_gin_move_checked(gin, peer, &t, &how);
 	gda_gin_check_end(gin);
 	return err;
 }
@@ -616,48 +637,6 @@ GDA_API int gda_gin_put_value(struct gda_gin *gin, uint32_t peer, struct gda_gin
 	return err;
 }
 
-GDA_HELPER int gda_gin_get_by(struct gda_gin *gin, struct gda_gin_port port, uint32_t peer,
-			      const struct gda_gin_place at[2], uint64_t bytes,
-			      const struct gda_gin_how *how)
-{
-	struct gda_gin_wr wr;
-	int err = gda_gin_prepare(gin, peer, 1, at, &wr, how, bytes);
-
-	if (gda_unlikely(err))
-		return err;
-	return gda_gin_post(gin, port, 1, &wr, how->flags & 0xffff);
-}
-
-GDA_SLOW int gda_gin_get_other(struct gda_gin *gin, struct gda_gin_queue *q, uint32_t peer,
-			       const struct gda_gin_place at[2], uint64_t bytes,
-			       const struct gda_gin_how *how)
-{
-	return gda_gin_get_by(gin, gda_gin_port_other(q), peer, at, bytes, how);
-}
-
-GDA_HELPER int gda_gin_get_checked(struct gda_gin *gin, uint32_t peer,
-				   const struct gda_gin_place at[2], uint64_t bytes,
-				   const struct gda_gin_how *how)
-{
-	struct gda_gin_queue *q;
-	int err;
-
-	if (gda_unlikely(how->flags & (GDA_GIN_SIGNAL | GDA_GIN_VA | GDA_GIN_COUNTER)))
-		return -EINVAL;
-	err = gda_gin_route(gin, peer, how, &q);
-	if (gda_unlikely(err))
-		return err;
-	if (!gda_wqe_is_first(gda_gin_view(q)->dialect)) {
-		struct gda_gin_place both[2];
-		struct gda_gin_how same = *how;
-
-		both[0] = at[0];
-		both[1] = at[1];
-		return gda_gin_get_other(gin, q, peer, both, bytes, &same);
-	}
-	return gda_gin_get_by(gin, gda_gin_port_first(q), peer, at, bytes, how);
-}
-
 /**
  * gda_gin_get - read from a window of a peer (G-15)
  * @gin: the context
@@ -675,13 +654,11 @@ GDA_HELPER int gda_gin_get_checked(struct gda_gin *gin, uint32_t peer,
 GDA_API int gda_gin_get(struct gda_gin *gin, uint32_t peer, struct gda_gin_place src,
 			struct gda_gin_place dst, uint64_t bytes, struct gda_gin_how how)
 {
-	struct gda_gin_place at[2];
+	struct gda_gin_transfer t = gda_gin_transfer(src, dst, bytes, 1, &how);
 	int err;
 
-	at[0] = src;
-	at[1] = dst;
 	gda_gin_check_begin(gin, how.flags);
-	err = gda_gin_get_checked(gin, peer, at, bytes, &how);
+	err = gda_gin_move_checked(gin, peer, &t, &how);
 	gda_gin_check_end(gin);
 	return err;
 }

@@ -119,18 +119,38 @@ GDA_SLOW void gda_gin_credit(const struct gda_gin *gin, struct gda_gin_queue *q)
 	gda_gin_take(gin, q, done > failed ? failed : done);
 }
 
-/* The length of the next piece of a transfer that crosses segments. */
-GDA_HELPER uint32_t gda_gin_piece(uint32_t self, uint32_t peer, struct gda_gin_place remote,
-				  struct gda_gin_place local, uint64_t left, struct gda_gin_wr *wr)
-{
-	uint64_t span = left < GDA_CHUNK_MAX ? left : GDA_CHUNK_MAX;
+/**
+ * struct gda_gin_transfer - the memory that a put or a get copies
+ * @remote: in the peer's memory
+ * @local: in the caller's memory
+ * @bytes: number of bytes; while pieces are posted, of those that are left
+ * @get: 1 from @remote to @local, 0 the other way
+ * @count: number of the counter that it ticks, plus 1; 0: none
+ *
+ * Not for programs: it exists only during a verb.
+ */
+struct gda_gin_transfer {
+	struct gda_gin_place remote;
+	struct gda_gin_place local;
+	uint64_t bytes;
+	uint32_t get;
+	uint32_t count;
+};
 
-	span = gda_chunk_span(gda_window_map(local.window, self), local.offset, span,
+/* Cut the next piece off a transfer that crosses segments. */
+GDA_HELPER void gda_gin_piece(uint32_t self, uint32_t peer, struct gda_gin_transfer *t,
+			      struct gda_gin_wr *wr)
+{
+	uint64_t span = t->bytes < GDA_CHUNK_MAX ? t->bytes : GDA_CHUNK_MAX;
+
+	span = gda_chunk_span(gda_window_map(t->local.window, self), t->local.offset, span,
 			      &wr->laddr, &wr->lkey);
-	span = gda_chunk_span(gda_window_map(remote.window, peer), remote.offset, span,
+	span = gda_chunk_span(gda_window_map(t->remote.window, peer), t->remote.offset, span,
 			      &wr->raddr, &wr->rkey);
 	wr->bytes = (uint32_t)span;
-	return (uint32_t)span;
+	t->remote.offset += span;
+	t->local.offset += span;
+	t->bytes -= span;
 }
 
 /* Make the write of @wr, or the read. */
@@ -147,7 +167,7 @@ GDA_HELPER struct gda_wr gda_gin_wr_of(const struct gda_gin_wr *wr, int get)
  * @unused: 0
  *
  * Not for programs. A verb checks the dialect once, when it has found its queue: for a dialect
- * other than the first an out-of-line function, like gda_gin_put_other(), begins the verb again.
+ * other than the first an out-of-line function, like gda_gin_move_other(), begins the verb again.
  * That function gets copies, so that the originals stay in registers.
  */
 struct gda_gin_port {

@@ -218,9 +218,9 @@ GDA_GPU_API struct gda_gin_opened gda_gin_open_window(const struct gda_gin_poste
 GDA_DEVICE int gda_gin_whole(uint32_t peer, struct gda_gin_place remote, struct gda_gin_place local,
 			     struct gda_gin_wr *wr, const struct gda_gin_how *how, uint64_t bytes)
 {
-	struct gda_gin_place at[2] = { remote, local };
+	struct gda_gin_transfer t = gda_gin_transfer(remote, local, bytes, 0, how);
 
-	return gda_gin_whole(peer, at, wr, how, bytes);
+	return gda_gin_whole(peer, &t, wr);
 }
 
 GDA_DEVICE bool gda_at_fits(const struct gda_gin_opened_place &at, uint64_t bytes)
@@ -311,36 +311,33 @@ GDA_DEVICE int gda_gin_post(struct gda_gin_poster<queue> &p, const struct gda_gi
  * A transfer of several pieces, whose actions go with the last one (G-21), or outside of a window.
  */
 template <class queue>
-GDA_DEVICE_SLOW int gda_gin_move_pieces(struct gda_gin *gin, struct gda_gin_queue *to,
-					uint32_t peer, struct gda_saved_queue saved, int get,
-					struct gda_gin_place remote, struct gda_gin_place local,
-					uint64_t left, unsigned int flags,
-					struct gda_gin_target then, uint32_t count)
+GDA_DEVICE_SLOW int gda_gin_move_pieces(struct gda_gin *gin, uint32_t peer,
+					struct gda_saved_queue saved, struct gda_gin_transfer t,
+					struct gda_gin_target then, unsigned int flags)
 {
-	struct gda_gin_known known = gda_gin_know(gin, to);
-	struct gda_wr add = gda_gin_wr_add(&known, &then);
 	struct gda_gin_poster<queue> p;
 	struct gda_gin_wr wr = {};
+	struct gda_wr add;
 	int err;
 
 	p.gin = gin;
-	p.to = to;
+	p.to = gda_gin_queue(gin, 0, peer);
+	p.known = gda_gin_know(gin, p.to);
+	add = gda_gin_wr_add(&p.known, &then);
 	gda_queue_restore(p.q, saved);
-	if (!gda_at_fits(remote, left) || !gda_at_fits(local, left)) {
+	if (!gda_at_fits(t.remote, t.bytes) || !gda_at_fits(t.local, t.bytes)) {
 		gda_queue_write_back(p.q);
 		return -EFAULT;
 	}
 	do {
-		uint32_t span = gda_gin_piece(gin->rank, peer, remote, local, left, &wr);
-		bool last = span == left;
+		bool last;
 
-		wr.count = last ? count : 0;
-		err = gda_gin_post(p, wr, get, add, last && then.set,
+		gda_gin_piece(gin->rank, peer, &t, &wr);
+		last = !t.bytes;
+		wr.count = last ? t.count : 0;
+		err = gda_gin_post(p, wr, t.get, add, last && then.set,
 				   last ? flags : flags | GDA_DEFER);
-		remote.offset += span;
-		local.offset += span;
-		left -= span;
-	} while (!err && left);
+	} while (!err && t.bytes);
 	gda_queue_write_back(p.q);
 	return err;
 }
@@ -377,10 +374,10 @@ GDA_DEVICE int gda_gin_move(struct gda_gin_poster<queue> &p, int get, const plac
 		if (err || whole < 0)
 			return err ? err : whole;
 		gda_gin_announce(p.gin, p.peer, &how);
-		err = gda_gin_move_pieces<queue>(p.gin, p.to, p.peer, saved, get,
-						 gda_gin_plain_place(remote),
-						 gda_gin_plain_place(local), bytes, flags, then,
-						 gda_gin_counted(&how));
+		err = gda_gin_move_pieces<queue>(p.gin, p.peer, saved,
+						 gda_gin_transfer(gda_gin_plain_place(remote),
+								  gda_gin_plain_place(local),
+								  bytes, get, &how), then, flags);
 		gda_queue_reload(p.q);
 		return err;
 	}
