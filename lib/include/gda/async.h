@@ -55,7 +55,8 @@ GDA_API struct gda_async_event gda_async_get(struct gda_async_session *s, uint32
 					     void *dst, const void *src, uint64_t bytes,
 					     unsigned int flags)
 {
-	return gda_async_copy(s, engine, (uintptr_t)dst, (uintptr_t)src, bytes, 0, flags);
+	return gda_async_copy(s, engine, gda_async_asked((uintptr_t)dst, (uintptr_t)src, bytes, 0),
+			      flags);
 }
 
 /**
@@ -77,7 +78,8 @@ GDA_API struct gda_async_event gda_async_put(struct gda_async_session *s, uint32
 					     void *dst, const void *src, uint64_t bytes,
 					     unsigned int flags)
 {
-	return gda_async_copy(s, engine, (uintptr_t)dst, (uintptr_t)src, bytes, 1, flags);
+	return gda_async_copy(s, engine, gda_async_asked((uintptr_t)dst, (uintptr_t)src, bytes, 1),
+			      flags);
 }
 
 #ifdef __cplusplus

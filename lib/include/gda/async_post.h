@@ -21,6 +21,22 @@ extern "C" {
 #endif
 
 /**
+ * struct gda_async_asked - a copy as the caller asked for it
+ * @dst: destination, as its rank has it
+ * @src: source, as its rank has it
+ * @bytes: number of bytes
+ * @put: 1 to the peer, 0 from it
+ *
+ * Not for programs: it exists only during a call.
+ */
+struct gda_async_asked {
+	uint64_t dst;
+	uint64_t src;
+	uint64_t bytes;
+	uint64_t put;
+};
+
+/**
  * struct gda_async_move - a copy that was checked
  * @laddr: local address in work requests
  * @raddr: remote address in work requests
@@ -43,6 +59,18 @@ struct gda_async_move {
 	uint32_t first;
 	uint32_t put;
 };
+
+GDA_HELPER struct gda_async_asked gda_async_asked(uint64_t dst, uint64_t src, uint64_t bytes,
+						  uint64_t put)
+{
+	struct gda_async_asked a;
+
+	a.dst = dst;
+	a.src = src;
+	a.bytes = bytes;
+	a.put = put;
+	return a;
+}
 
 /* The first of the session's queues to the peer of a call, or why there is none. */
 GDA_HELPER uint32_t gda_async_route(const struct gda_async_session *s, uint32_t engine,
@@ -214,19 +242,18 @@ GDA_HELPER uint32_t gda_async_is_put(const struct gda_async_session *s, uint32_t
 
 /* Post a copy of any kind. */
 GDA_SLOW struct gda_async_event gda_async_copy_any(struct gda_async_session *s, uint32_t engine,
-						   uint64_t dst, uint64_t src, uint64_t bytes,
-						   uint32_t put, unsigned int flags)
+						   struct gda_async_asked a, unsigned int flags)
 {
-	const char *call = put ? "gda_async_put" : "gda_async_get";
+	const char *call = a.put ? "gda_async_put" : "gda_async_get";
 	struct gda_async_move m;
 	uint32_t why;
 
-	if (!bytes)
+	if (!a.bytes)
 		return gda_async_event(0);
-	m.put = gda_async_is_put(s, engine, put);
-	m.bytes = bytes;
-	m.extent = bytes;
-	why = gda_async_resolve(s, engine, m.put ? src : dst, m.put ? dst : src, &m);
+	m.put = gda_async_is_put(s, engine, (uint32_t)a.put);
+	m.bytes = a.bytes;
+	m.extent = a.bytes;
+	why = gda_async_resolve(s, engine, m.put ? a.src : a.dst, m.put ? a.dst : a.src, &m);
 	if (why)
 		return gda_async_none(s, call, why);
 	return gda_async_deal(s, &m, flags);
@@ -252,11 +279,10 @@ GDA_HELPER int gda_async_in_last_windows(const struct gda_async_session *s, uint
  * windows that were used last.
  */
 GDA_HELPER struct gda_async_event gda_async_copy(struct gda_async_session *s, uint32_t engine,
-						 uint64_t dst, uint64_t src, uint64_t bytes,
-						 uint32_t put, unsigned int flags)
+						 struct gda_async_asked a, unsigned int flags)
 {
-	uint32_t write = (engine & 0xff) != GDA_ASYNC_COPY && put;
-	uint64_t local = write ? src : dst, remote = write ? dst : src;
+	uint32_t write = (engine & 0xff) != GDA_ASYNC_COPY && a.put;
+	uint64_t local = write ? a.src : a.dst, remote = write ? a.dst : a.src;
 	struct gda_view *v = (engine & 0xff) > GDA_ASYNC_PEER ? 0 :
 			     (struct gda_view *)(uintptr_t)s->fast[engine & 0xff];
 	struct gda_async_move m;
@@ -265,15 +291,15 @@ GDA_HELPER struct gda_async_event gda_async_copy(struct gda_async_session *s, ui
 	int err;
 
 	gda_check_flags(flags);
-	if (gda_unlikely(!v) || gda_unlikely(!gda_async_in_last_windows(s, local, remote, bytes)))
-		return gda_async_copy_any(s, engine, dst, src, bytes, put, flags);
+	if (gda_unlikely(!v) || gda_unlikely(!gda_async_in_last_windows(s, local, remote, a.bytes)))
+		return gda_async_copy_any(s, engine, a, flags);
 	m.laddr = gda_async_iova(&s->local, local);
 	m.raddr = gda_async_iova(&s->remote, remote);
 	m.lkey = s->local.key;
 	m.rkey = s->remote.key;
-	m.bytes = bytes;
+	m.bytes = a.bytes;
 	m.put = write;
-	w = gda_wqe_make(GDA_WQE_FIRST, gda_async_wr(&m, 0, (uint32_t)bytes));
+	w = gda_wqe_make(GDA_WQE_FIRST, gda_async_wr(&m, 0, (uint32_t)a.bytes));
 	err = gda_reserve(v, w.slots, &flags, &index);
 	if (gda_unlikely(err))
 		return gda_async_lost(s, err);

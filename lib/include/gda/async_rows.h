@@ -102,7 +102,8 @@ GDA_SLOW struct gda_async_event gda_async_copy_rows(struct gda_async_session *s,
 		return gda_async_event(0);
 	if (r->dst_pitch == r->bytes && r->src_pitch == r->bytes &&
 	    r->bytes <= UINT64_MAX / r->rows)
-		return gda_async_copy_any(s, engine, r->dst, r->src, r->rows * r->bytes, put,
+		return gda_async_copy_any(s, engine,
+					  gda_async_asked(r->dst, r->src, r->rows * r->bytes, put),
 					  flags);
 	m.put = gda_async_is_put(s, engine, put);
 	why = gda_async_resolve_rows(s, engine, r, &m);

@@ -92,7 +92,7 @@ GDA_HELPER struct gda_async_event gda_async_get_tensor(struct gda_async_session 
 
 	if (gda_unlikely(why))
 		return gda_async_none(s, "gda_async_get_tensor", why);
-	return gda_async_copy(s, engine, dst->addr, src->addr, bytes, 0, flags);
+	return gda_async_copy(s, engine, gda_async_asked(dst->addr, src->addr, bytes, 0), flags);
 }
 
 /*
@@ -116,7 +116,7 @@ GDA_HELPER struct gda_async_event gda_async_put_tensor(struct gda_async_session 
 
 	if (gda_unlikely(why))
 		return gda_async_none(s, "gda_async_put_tensor", why);
-	return gda_async_copy(s, engine, dst->addr, src->addr, bytes, 1, flags);
+	return gda_async_copy(s, engine, gda_async_asked(dst->addr, src->addr, bytes, 1), flags);
 }
 
 #ifdef __cplusplus
