@@ -58,6 +58,12 @@ extern const struct ctl_kind ctl_device, ctl_context, ctl_qp, ctl_cq, ctl_mr, ct
 
 struct ctl_link;
 
+/* An attribute of a request. */
+struct ctl_value {
+	uint16_t type;
+	uint32_t value;
+};
+
 /* These functions print errors to stderr, and return 0 or -1. */
 int ctl_open(struct ctl_link **link);
 void ctl_close(struct ctl_link *link);
@@ -67,12 +73,12 @@ void ctl_close(struct ctl_link *link);
  */
 int ctl_dump(struct ctl_link *link, uint8_t cmd, uint32_t context,
 	     void (*fn)(void *arg, struct nlattr *const *attrs), void *arg);
-/* The same, only for the @n of context and handle in @values. */
-int ctl_dump_of(struct ctl_link *link, uint8_t cmd, const uint32_t *values, size_t n,
+/* The same, with the @n attributes in @values. */
+int ctl_dump_of(struct ctl_link *link, uint8_t cmd, const struct ctl_value *values, size_t n,
 		void (*fn)(void *arg, struct nlattr *const *attrs), void *arg);
-/* Send a request that is no dump, with @n 32-bit attributes; @fn may be NULL. */
-int ctl_do(struct ctl_link *link, uint8_t cmd, const uint16_t *types, const uint32_t *values,
-	   size_t n, void (*fn)(void *arg, struct nlattr *const *attrs), void *arg);
+/* Send a request that is no dump, with @n attributes; @fn may be NULL. */
+int ctl_do(struct ctl_link *link, uint8_t cmd, const struct ctl_value *values, size_t n,
+	   void (*fn)(void *arg, struct nlattr *const *attrs), void *arg);
 /*
  * Call @fn for each event, with NULL if the socket lost events, until SIGINT or SIGTERM (0) or an
  * error, for example that gda_core is unloaded.

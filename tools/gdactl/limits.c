@@ -18,13 +18,13 @@ static int limits_show(struct ctl_link *link, bool json)
 	struct ctl_rows rows;
 
 	ctl_rows_init(&rows, &ctl_limits, json);
-	if (ctl_do(link, GDA_CMD_LIMITS_GET, NULL, NULL, 0, show_limits, &rows))
+	if (ctl_do(link, GDA_CMD_LIMITS_GET, NULL, 0, show_limits, &rows))
 		return 1;
 	ctl_rows_print(&rows);
 	return 0;
 }
 
-static int limits_parse(const struct ctl_args *args, uint16_t *types, uint32_t *values)
+static int limits_parse(const struct ctl_args *args, struct ctl_value *values)
 {
 	int n = 0;
 
@@ -38,8 +38,8 @@ static int limits_parse(const struct ctl_args *args, uint16_t *types, uint32_t *
 			ctl_usage(args, "no limit %s", args->v[i]);
 			return -1;
 		}
-		types[n] = ctl_limits.fields[k].attr;
-		if (ctl_argument(args, i, &values[n++]))
+		values[n].type = ctl_limits.fields[k].attr;
+		if (ctl_argument(args, i, &values[n++].value))
 			return -1;
 	}
 	if (!n)
@@ -49,13 +49,12 @@ static int limits_parse(const struct ctl_args *args, uint16_t *types, uint32_t *
 
 int ctl_limits_command(struct ctl_args *args)
 {
-	uint16_t types[LIMITS];
-	uint32_t values[LIMITS];
+	struct ctl_value values[LIMITS];
 	struct ctl_link *link;
 	int n = 0, status;
 
 	if (args->n && !strcmp(args->v[0], "set"))
-		n = limits_parse(args, types, values);
+		n = limits_parse(args, values);
 	else if (args->n && (args->n > 1 || strcmp(args->v[0], "show")))
 		return ctl_usage(args, "unknown word %s", args->v[args->n > 1]);
 	if (n < 0)
@@ -63,8 +62,7 @@ int ctl_limits_command(struct ctl_args *args)
 	if (ctl_open(&link))
 		return 1;
 	if (n)
-		status = ctl_do(link, GDA_CMD_LIMITS_SET, types, values, (size_t)n, NULL, NULL) ?
-			 1 : 0;
+		status = ctl_do(link, GDA_CMD_LIMITS_SET, values, (size_t)n, NULL, NULL) ? 1 : 0;
 	else
 		status = limits_show(link, args->json);
 	ctl_close(link);

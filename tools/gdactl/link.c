@@ -199,8 +199,8 @@ void ctl_close(struct ctl_link *link)
 	free(link);
 }
 
-static int link_send(struct ctl_link *link, uint8_t cmd, int flags, const uint16_t *types,
-		     const uint32_t *values, size_t n)
+static int link_send(struct ctl_link *link, uint8_t cmd, int flags, const struct ctl_value *values,
+		     size_t n)
 {
 	struct nl_msg *msg = nlmsg_alloc();
 	int err = -NLE_NOMEM;
@@ -209,18 +209,16 @@ static int link_send(struct ctl_link *link, uint8_t cmd, int flags, const uint16
 			       GDA_FAMILY_VERSION))
 		err = 0;
 	for (size_t i = 0; !err && i < n; i++)
-		err = nla_put_u32(msg, types[i], values[i]);
+		err = nla_put_u32(msg, values[i].type, values[i].value);
 	if (!err)
 		err = nl_send_auto(link->sock, msg);
 	nlmsg_free(msg);
 	return err < 0 ? err : 0;
 }
 
-int ctl_dump_of(struct ctl_link *link, uint8_t cmd, const uint32_t *values, size_t n,
+int ctl_dump_of(struct ctl_link *link, uint8_t cmd, const struct ctl_value *values, size_t n,
 		void (*fn)(void *arg, struct nlattr *const *attrs), void *arg)
 {
-	/* these attributes have the same position in all objects, and in their entries */
-	const uint16_t types[] = { GDA_A_QP_CONTEXT, GDA_A_QP_HANDLE };
 	int err = 0;
 
 	link->fn = fn;
@@ -229,7 +227,7 @@ int ctl_dump_of(struct ctl_link *link, uint8_t cmd, const uint32_t *values, size
 	for (int tries = 0; tries < TRIES; tries++) {
 		link->len = 0;
 		link->ended = 0;
-		err = link_send(link, cmd, NLM_F_DUMP, types, values, n);
+		err = link_send(link, cmd, NLM_F_DUMP, values, n);
 		if (!err)
 			err = nl_recvmsgs_default(link->sock);
 		if (err != -NLE_DUMP_INTR)
@@ -249,13 +247,16 @@ int ctl_dump_of(struct ctl_link *link, uint8_t cmd, const uint32_t *values, size
 int ctl_dump(struct ctl_link *link, uint8_t cmd, uint32_t context,
 	     void (*fn)(void *arg, struct nlattr *const *attrs), void *arg)
 {
-	return ctl_dump_of(link, cmd, &context, context != 0, fn, arg);
+	/* the attribute has the same number in all objects */
+	const struct ctl_value of = { GDA_A_QP_CONTEXT, context };
+
+	return ctl_dump_of(link, cmd, &of, context != 0, fn, arg);
 }
 
-int ctl_do(struct ctl_link *link, uint8_t cmd, const uint16_t *types, const uint32_t *values,
-	   size_t n, void (*fn)(void *arg, struct nlattr *const *attrs), void *arg)
+int ctl_do(struct ctl_link *link, uint8_t cmd, const struct ctl_value *values, size_t n,
+	   void (*fn)(void *arg, struct nlattr *const *attrs), void *arg)
 {
-	int err = link_send(link, cmd, fn ? 0 : NLM_F_ACK, types, values, n);
+	int err = link_send(link, cmd, fn ? 0 : NLM_F_ACK, values, n);
 
 	link->fn = fn;
 	link->arg = arg;

@@ -179,7 +179,7 @@ static int show(struct ctl_link *link, uint32_t context, bool json)
 }
 
 /* Parse "on", "off" or "show": the context, and how many records. */
-static int parse(const struct ctl_args *args, uint32_t values[2])
+static int parse(const struct ctl_args *args, struct ctl_value values[2])
 {
 	const char *verb = args->n ? args->v[0] : "";
 	bool on = !strcmp(verb, "on");
@@ -189,21 +189,20 @@ static int parse(const struct ctl_args *args, uint32_t values[2])
 		return ctl_usage(args, "needs show, on or off");
 	if (args->n < 2 || strcmp(args->v[1], "ctx"))
 		return ctl_usage(args, "%s needs ctx ID, which gdactl context shows", verb);
-	if (ctl_argument(args, 1, &values[0]))
+	if (ctl_argument(args, 1, &values[0].value))
 		return 2;
-	values[1] = on ? ON_RECORDS : 0;
+	values[1].value = on ? ON_RECORDS : 0;
 	if (args->n > 3 && (!on || strcmp(args->v[3], "records")))
 		return ctl_usage(args, "unknown word %s", args->v[3]);
-	if (args->n > 3 && ctl_argument(args, 3, &values[1]))
+	if (args->n > 3 && ctl_argument(args, 3, &values[1].value))
 		return 2;
 	return args->n > most ? ctl_usage(args, "unknown word %s", args->v[most]) : 0;
 }
 
 int ctl_record(struct ctl_args *args)
 {
-	uint16_t types[2] = { GDA_A_RECORD_CONTEXT, GDA_A_RECORD_RECORDS };
+	struct ctl_value values[2] = { { GDA_A_RECORD_CONTEXT, 0 }, { GDA_A_RECORD_RECORDS, 0 } };
 	bool dead = args->n == 2 && !strcmp(args->v[0], "show") && !strcmp(args->v[1], "dead");
-	uint32_t values[2] = { 0 };
 	struct ctl_link *link;
 	int status;
 
@@ -212,9 +211,9 @@ int ctl_record(struct ctl_args *args)
 	if (ctl_open(&link))
 		return 1;
 	if (!strcmp(args->v[0], "show"))
-		status = show(link, values[0], args->json);
+		status = show(link, values[0].value, args->json);
 	else
-		status = ctl_do(link, GDA_CMD_RECORD_SET, types, values, 2, NULL, NULL) ? 1 : 0;
+		status = ctl_do(link, GDA_CMD_RECORD_SET, values, 2, NULL, NULL) ? 1 : 0;
 	ctl_close(link);
 	return status;
 }

@@ -149,7 +149,7 @@ static int show_all(struct ctl_link *link, struct show *s)
 	const struct filter *f = s->filter;
 
 	if (kind == &ctl_stats)
-		return ctl_do(link, kind->cmd, NULL, NULL, 0, show_one, s);
+		return ctl_do(link, kind->cmd, NULL, 0, show_one, s);
 	if (kind->object && (f->dev || f->by_pid || f->by_uid) &&
 	    ctl_dump(link, GDA_CMD_CONTEXT_GET, 0, note_context, s->contexts))
 		return -1;

@@ -188,26 +188,24 @@ static void explain(const struct facts *f, char *text, size_t room)
 /* Only a query of one QP, and no dump, returns the entries that are written and not rung. */
 static int gather_qp(struct ctl_link *link, struct facts *f)
 {
-	const uint16_t qp[2] = { GDA_A_QP_CONTEXT, GDA_A_QP_HANDLE };
-	const uint32_t values[2] = { f->context, f->handle };
+	const struct ctl_value qp[2] = { { GDA_A_QP_CONTEXT, f->context },
+					 { GDA_A_QP_HANDLE, f->handle } };
 
-	return ctl_do(link, GDA_CMD_QP_GET, qp, values, 2, note_qp_facts, f);
+	return ctl_do(link, GDA_CMD_QP_GET, qp, 2, note_qp_facts, f);
 }
 
 static int gather_rest(struct ctl_link *link, struct facts *f)
 {
-	const uint16_t qp[2] = { GDA_A_QP_CONTEXT, GDA_A_QP_HANDLE };
-	const uint16_t context = GDA_A_CONTEXT_ID;
-	uint32_t values[2] = { f->context };
+	const struct ctl_value context = { GDA_A_CONTEXT_ID, f->context };
+	struct ctl_value cq[2] = { { GDA_A_CQ_CONTEXT, f->context }, { GDA_A_CQ_HANDLE, f->cq } };
 
-	if (ctl_do(link, GDA_CMD_CONTEXT_GET, &context, values, 1, note_context_facts, f))
+	if (ctl_do(link, GDA_CMD_CONTEXT_GET, &context, 1, note_context_facts, f))
 		return -1;
-	values[1] = f->cq;
-	if (ctl_do(link, GDA_CMD_CQ_GET, qp, values, 2, note_cq_facts, f))
+	if (ctl_do(link, GDA_CMD_CQ_GET, cq, 2, note_cq_facts, f))
 		return -1;
-	values[1] = f->recv_cq;
+	cq[1].value = f->recv_cq;
 	return !f->recv_cq || f->recv_cq == f->cq ? 0 :
-	       ctl_do(link, GDA_CMD_CQ_GET, qp, values, 2, note_cq_facts, f);
+	       ctl_do(link, GDA_CMD_CQ_GET, cq, 2, note_cq_facts, f);
 }
 
 /*

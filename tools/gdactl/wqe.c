@@ -13,19 +13,19 @@ static void show_one(void *arg, struct nlattr *const *attrs)
 
 int ctl_wqe_command(struct ctl_args *args)
 {
-	uint32_t values[2] = { 0 };	/* context, handle */
+	struct ctl_value of[2] = { { GDA_A_WQE_CONTEXT, 0 }, { GDA_A_WQE_HANDLE, 0 } };
 	struct ctl_link *link;
 	struct ctl_rows rows;
 	int err;
 
 	if (args->n != 4 || strcmp(args->v[0], "ctx") || strcmp(args->v[2], "handle"))
 		return ctl_usage(args, "needs ctx ID handle QP, which gdactl qp shows");
-	if (ctl_argument(args, 0, &values[0]) || ctl_argument(args, 2, &values[1]))
+	if (ctl_argument(args, 0, &of[0].value) || ctl_argument(args, 2, &of[1].value))
 		return 2;
 	if (ctl_open(&link))
 		return 1;
 	ctl_rows_init(&rows, &ctl_wqe, args->json);
-	err = ctl_dump_of(link, GDA_CMD_WQE_GET, values, 2, show_one, &rows);
+	err = ctl_dump_of(link, GDA_CMD_WQE_GET, of, 2, show_one, &rows);
 	if (!err)
 		ctl_rows_print(&rows);
 	ctl_close(link);
