@@ -111,7 +111,6 @@ static void machine_open(struct bench_machine *m, double window_us)
 	CUDA(cudaStreamCreateWithFlags(&m->control, cudaStreamNonBlocking));
 }
 
-/* A fresh queue without posts, like that of gda_view_init(), but in the GPU's memory. */
 /* On which SM the first poster runs, and where the views are. */
 static uint32_t skip_of(uint32_t blocks, int rep)
 {
@@ -123,8 +122,12 @@ static struct gda_view *views_of(struct bench_machine *m, int rep)
 	return m->views + rep * 29 % 64;
 }
 
+/*
+ * Make a fresh queue without posts, like that of gda_view_init(), but in the GPU's memory. The caller
+ * sets the address of the abort word, for it knows where @v will be.
+ */
 static void queue_make(struct bench_machine *m, const struct bench_row &r, uint32_t i,
-		       struct gda_view *at, struct gda_view *v, struct nic_queue *q, std::vector<uint32_t> &slots)
+		       struct gda_view *v, struct nic_queue *q, const std::vector<uint32_t> &slots)
 {
 	bool db_gpu = bench_completes(r.test);
 	char *record = take(m, false, 128, 128), *cq = take(m, false, 128, 128);
@@ -153,7 +156,6 @@ static void queue_make(struct bench_machine *m, const struct bench_row &r, uint3
 	v->qpn = 0x1000 + i;
 	v->qpn_be = gda_mlx5_doorbell(0, v->qpn);
 	v->timeout_ns = 2000000000U;
-	v->abort = (uintptr_t)&at->abort_word;
 	v->caps = GDA_VIEW_SQ_ON_GPU | (r.lazy ? GDA_VIEW_DB_UNORDERED : 0);
 	v->error_index = GDA_NO_ERROR;
 	*q = { sq, (uint32_t *)(record + 4), (uint64_t *)db,
@@ -267,8 +269,10 @@ static void queues_make(struct bench_machine *m, const struct bench_row &r, int 
 	m->host_used = 0;
 	take(m, false, (size_t)(rep * 29 % 64 + 1) * 20480, 4096);
 	slots[0] = GDA_SLOT_HEAD;
-	for (i = 0; i < n; i++)
-		queue_make(m, r, i, views_of(m, rep) + i, &views[i], &queues[i], slots);
+	for (i = 0; i < n; i++) {
+		queue_make(m, r, i, &views[i], &queues[i], slots);
+		views[i].abort = (uintptr_t)&views_of(m, rep)[i].abort_word;
+	}
 	if (r.test == GIN)
 		gin_make(m, r, rep);
 	if (bench_is_shmem(r.test))

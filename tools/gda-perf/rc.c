@@ -155,21 +155,21 @@ int rc_connect(struct rc *rc, const struct rc_address *peer)
 }
 
 void rc_prepare(const struct rc *rc, const struct rc_address *peer, struct rc_work *w,
-		enum ibv_wr_opcode opcode, size_t local, size_t remote, uint32_t bytes)
+		enum ibv_wr_opcode opcode, uint32_t bytes)
 {
 	w->sge = (struct ibv_sge){
-		.addr = (uintptr_t)rc->mr->addr + local, .length = bytes, .lkey = rc->mr->lkey,
+		.addr = (uintptr_t)rc->mr->addr, .length = bytes, .lkey = rc->mr->lkey,
 	};
 	w->wr = (struct ibv_send_wr){
 		.sg_list = &w->sge, .num_sge = 1, .opcode = opcode,
 		.send_flags = IBV_SEND_SIGNALED,
 	};
 	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
-		w->wr.wr.atomic.remote_addr = peer->iova + remote;
+		w->wr.wr.atomic.remote_addr = peer->iova;
 		w->wr.wr.atomic.rkey = peer->rkey;
 		w->wr.wr.atomic.compare_add = 1;
 	} else {
-		w->wr.wr.rdma.remote_addr = peer->iova + remote;
+		w->wr.wr.rdma.remote_addr = peer->iova;
 		w->wr.wr.rdma.rkey = peer->rkey;
 	}
 }

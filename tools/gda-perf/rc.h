@@ -54,9 +54,9 @@ struct rc_work {
 	struct ibv_sge sge;
 };
 
-/* Prepare to move @bytes between offset @local here and offset @remote at the peer. */
+/* Prepare to move @bytes between the beginnings of the memory here and at the peer. */
 void rc_prepare(const struct rc *rc, const struct rc_address *peer, struct rc_work *w,
-		enum ibv_wr_opcode opcode, size_t local, size_t remote, uint32_t bytes);
+		enum ibv_wr_opcode opcode, uint32_t bytes);
 /* Return: 0, or a negative errno. */
 int rc_post(struct rc *rc, struct rc_work *w);
 /*

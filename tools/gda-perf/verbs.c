@@ -82,7 +82,7 @@ static int verbs_lat(struct perf_row *row, struct perf_sample *s)
 
 	if (failed)
 		return verbs_missing(row);
-	rc_prepare(&from, &target, &w, (enum ibv_wr_opcode)row->arg, 0, 0, row->bytes);
+	rc_prepare(&from, &target, &w, (enum ibv_wr_opcode)row->arg, row->bytes);
 	while (!err && (!n || gda_clock_ns() < end) && n < VERBS_MAX_LATENCIES) {
 		uint64_t begin = gda_clock_ns();
 
@@ -123,7 +123,7 @@ static int verbs_rate_of(struct perf_row *row, uint32_t bytes, bool list, double
 	for (unsigned int i = 0; i < VERBS_SIGNALED; i++) {
 		bool last = i == VERBS_SIGNALED - 1;
 
-		rc_prepare(&from, &target, &work[i], IBV_WR_RDMA_WRITE, 0, 0, bytes);
+		rc_prepare(&from, &target, &work[i], IBV_WR_RDMA_WRITE, bytes);
 		work[i].wr.next = list && !last ? &work[i + 1].wr : NULL;
 		work[i].wr.send_flags = last ? IBV_SEND_SIGNALED : 0;
 	}
