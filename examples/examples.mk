@@ -7,13 +7,13 @@ EXAMPLE_OUT	:= $(BUILD)/examples
 EXAMPLE_FLAGS	= $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS)
 EXAMPLE_DEMO	:= wire window report
 
-EXAMPLES	+= $(EXAMPLE_OUT)/put $(EXAMPLE_OUT)/gda-send $(EXAMPLE_OUT)/gda-recv
+EXAMPLES	+= $(EXAMPLE_OUT)/put $(EXAMPLE_OUT)/efa-put-value $(EXAMPLE_OUT)/gda-send $(EXAMPLE_OUT)/gda-recv
 
 $(EXAMPLE_OUT)/%.o: examples/%.c examples/examples.mk
 	@mkdir -p $(@D)
 	$(CC) $(EXAMPLE_FLAGS) -c -o $@ $<
 
-$(EXAMPLE_OUT)/put: $(EXAMPLE_OUT)/put.o $(LIB_OUT)/libgda.a
+$(EXAMPLE_OUT)/put $(EXAMPLE_OUT)/efa-put-value: $(EXAMPLE_OUT)/%: $(EXAMPLE_OUT)/%.o $(LIB_OUT)/libgda.a
 	$(CC) $(EXAMPLE_FLAGS) -Wl,-z,now -o $@ $^
 
 $(EXAMPLE_OUT)/gda-send $(EXAMPLE_OUT)/gda-recv: $(EXAMPLE_OUT)/%: $(EXAMPLE_OUT)/%.o \

@@ -138,6 +138,12 @@ readme() {
 		[ "$("$build/examples/put")" = "hello, remote" ]
 }
 
+# Efa19: values to a peer, in the order of posting and in others.
+efa_put() {
+	"$build/examples/efa-put-value" >/dev/null &&
+		GDA_DEVICE=inproc GDA_ORDER=random:7 "$build/examples/efa-put-value" >/dev/null
+}
+
 # Without rdma/rdma_cma.h the library is built without verbs, and not on the assumption that
 # it is there.
 # shellcheck disable=SC2016	# make expands it
@@ -145,7 +151,7 @@ no_rdma() {
 	[ "$(MAKEFLAGS='' "$1" -s --eval 'probe: ; @echo "[$(VERBS)]"' probe CC='gcc -nostdinc')" = "[]" ]
 }
 
-echo 1..$((${#headers[@]} + 15))
+echo 1..$((${#headers[@]} + 20))
 for h in "${headers[@]}"; do
 	check "gda/$h.h alone" gcc -std=gnu11 "${include[@]}" "${warn[@]}" -fsyntax-only "$tmp/$h.c"
 done
@@ -153,7 +159,11 @@ check "C11, strict" pedantic gcc c -std=c11
 check "C11, strict, clang" pedantic clang c -std=c11
 check "C++17, strict" pedantic g++ cc -std=c++17 -Wold-style-cast
 check "C++17, strict, clang" pedantic clang++ cc -std=c++17 -Wold-style-cast
+check "both dialects, C11, strict" pedantic gcc c -std=c11 -DGDA_WQE_EFA
+check "both dialects, C++17, strict" pedantic g++ cc -std=c++17 -Wold-style-cast -DGDA_WQE_EFA
 check "no conversions" conversions gcc c -std=c11
+check "no conversions, both dialects" conversions gcc c -std=c11 -DGDA_WQE_EFA
+check "no conversions, both dialects, C++" conversions g++ cc -std=c++17 -DGDA_WQE_EFA
 check "no conversions, C++" conversions g++ cc -std=c++17
 check "flags that no post knows" flags gcc c
 check "flags that no post knows, C++" flags g++ cc
@@ -165,5 +175,6 @@ check "CUDA device code (compiled, not run: make check-gpu)" nvcc -std=c++17 "${
 check "exported functions" exports
 check "linking without headers" linked
 check "the program in README.md" readme
+check "Efa19 examples/efa-put-value" efa_put
 check "no headers of librdmacm" no_rdma make
 exit $rc

@@ -20,6 +20,8 @@
 
 #ifdef __cplusplus
 extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
 /* The linkage of functions that only a host calls; libgda defines this to export them. */
@@ -543,6 +545,7 @@ struct gda_cq_entry {
 int gda_cq_reserve(struct gda_cq_view *cq, struct gda_cq_entry *entry, size_t size);
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 

@@ -37,6 +37,8 @@
 
 #ifdef __cplusplus
 extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
 /* What of a dialect that is compiled in, if a view speaks it, else @others. */
@@ -431,6 +433,7 @@ GDA_HELPER uint32_t gda_cqe_record(uint32_t dialect, uint64_t next)
 }
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 

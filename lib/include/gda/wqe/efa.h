@@ -39,7 +39,7 @@ extern "C" {
 #define GDA_EFA_WQE_WORD_SLOTS	1
 #define GDA_EFA_WQE_CAN		0U
 #define GDA_EFA_WQE_CQE_BYTES	(2 * GDA_EFA_CQE_BYTES)
-#define GDA_EFA_WQE_CQE_QUEUE_ERROR GDA_EFA_QP_INTERNAL
+#define GDA_EFA_WQE_CQE_QUEUE_ERROR ((uint32_t)GDA_EFA_QP_INTERNAL)
 #define GDA_EFA_WQE_INLINE_SLOT	GDA_EFA_MAX_INLINE
 
 /* Tickets from the first that is not done to the last that is handed out. */
@@ -128,11 +128,11 @@ GDA_HELPER uint64_t gda_efa_wqe_early(const struct gda_efa_encoded *w, int secon
 
 GDA_HELPER void gda_efa_store_inline(char *to, const struct gda_efa_encoded *w)
 {
+	uint32_t i, len = w->len < GDA_EFA_MAX_INLINE ? w->len : GDA_EFA_MAX_INLINE;
 	uint64_t data[GDA_EFA_MAX_INLINE / 8] = { 0 };
-	uint32_t i;
 
-	if (w->len)
-		memcpy(data, w->src, w->len);
+	if (len)
+		memcpy(data, w->src, len);
 	for (i = 0; i < GDA_EFA_MAX_INLINE / 8; i += 2)
 		gda_store_segment(to + 8 * i, data[i], data[i + 1]);
 }
@@ -212,7 +212,7 @@ GDA_HELPER uint64_t gda_efa_db_rung(uint64_t index, uint32_t record)
 GDA_HELPER uint64_t *gda_efa_word_of(const struct gda_view *v, enum gda_efa_mark mark,
 				     uint64_t ticket)
 {
-	return (uint64_t *)(uintptr_t)v->marks + mark * (GDA_EFA_WINDOW / 64) +
+	return (uint64_t *)(uintptr_t)v->marks + (uint32_t)mark * (GDA_EFA_WINDOW / 64) +
 	       (ticket & (GDA_EFA_WINDOW - 1)) / 64;
 }
 

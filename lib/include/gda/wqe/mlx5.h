@@ -32,7 +32,7 @@ extern "C" {
 #define GDA_MLX5_WQE_CAN	(GDA_CAN_ORDER | GDA_CAN_SIGNAL | GDA_CAN_ATOMIC)
 #define GDA_MLX5_WQE_CQE_BYTES	GDA_MLX5_SLOT_BYTES
 /* The syndrome of an error of the queue itself. */
-#define GDA_MLX5_WQE_CQE_QUEUE_ERROR GDA_MLX5_SYND_LOCAL_QP_OP
+#define GDA_MLX5_WQE_CQE_QUEUE_ERROR ((uint32_t)GDA_MLX5_SYND_LOCAL_QP_OP)
 #define GDA_MLX5_WQE_MUTE	1
 /* Most inline bytes in an entry of one slot, and in an entry of at most 63 segments. */
 #define GDA_MLX5_WQE_INLINE_SLOT 28

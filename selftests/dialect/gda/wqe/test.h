@@ -24,7 +24,7 @@
 #define GDA_TEST_WQE_INLINE_SLOT PH_INLINE_SLOT
 #define GDA_TEST_WQE_WORD_SLOTS	3
 #define GDA_TEST_WQE_CQE_BYTES	PH_SLOT
-#define GDA_TEST_WQE_CQE_QUEUE_ERROR GDA_MLX5_SYND_LOCAL_QP_OP
+#define GDA_TEST_WQE_CQE_QUEUE_ERROR ((uint32_t)GDA_MLX5_SYND_LOCAL_QP_OP)
 
 /* The dialect of a queue whose creator names none: each in turn, or as GDA_TEST_DIALECT says. */
 uint32_t gda_test_dialect(void);
