@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * Address handles: twins, and the responder of a request. ah.h says how they work.
- */
+/* Address handles: pairing of twins, and the lookup of a request's responder (ah.h). */
 #include "ah.h"
 
 void gda_ah_pair(struct gda_ah *ah, struct gda_ah *other)
 {
 	if (!other || ah->to != other->owner || other->to != ah->owner)
 		return;
-	/* pairs with gda_host_target(): the handle is complete */
+	/* pairs with gda_host_target(), which finds a complete handle */
 	smp_store_release(&ah->twin, other);
-	/* likewise */
+	/* pairs with gda_host_target(), too */
 	smp_store_release(&other->twin, ah);
 }
 
@@ -21,9 +19,9 @@ void gda_ah_unpair(struct gda_ah *ah, bool gone)
 	if (!twin)
 		return;
 	WRITE_ONCE(twin->gone, gone);
-	/* pairs with gda_host_target(), which reads @gone once there is no twin */
+	/* pairs with gda_host_target(), which reads @gone once @twin is NULL */
 	smp_store_release(&twin->twin, NULL);
-	/* likewise */
+	/* pairs with gda_host_target(), too */
 	smp_store_release(&ah->twin, NULL);
 }
 
@@ -48,7 +46,7 @@ struct gda_status gda_host_target(struct gda_engine_qp *q, struct gda_engine_qp 
 	found = gda_host_numbered(twin->ctx, to->number);
 	if (unlikely(!found))
 		return gda_ah_status(GDA_CLASS_INVALID_REQUEST);
-	/* a guess costs the queue */
+	/* a wrong Q key may be a guess: fail the queue, not only the request */
 	if (unlikely(found->qkey != to->key))
 		return gda_status(GDA_CLASS_REMOTE_ACCESS, GDA_CAUSE_KEY);
 	if (unlikely(READ_ONCE(found->state) == GDA_QP_ERROR))

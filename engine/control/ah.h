@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Address handles: whom requests may name that name their responder (gda_dialect_ops.named).
- * Portable like the engine: the host has handles, numbers, locks and lifetime.
+ * Address handles, for dialects whose requests name their responder (gda_dialect_ops.named).
+ * Portable like the engine: the host has the handles, numbers, locks and lifetime.
  *
- * A handle belongs to one context and names another, or its own. Its twin is the handle by which
- * that one names the owner, once there is one. A request finds its responder through the twin
- * alone, so that work flows only between contexts that hold each other, and a context that was
- * freed, with its handles, is not found.
+ * A handle belongs to one context, its owner, and names a target context, which may be the owner
+ * itself. The twin of a handle is the target's handle that names the owner, if there is one. A
+ * request finds its responder only through the twin. So work flows only between contexts that
+ * have handles of each other, and a request cannot reach a freed context.
  *
  * gda_ah_pair() and gda_ah_unpair() are called under one lock of the device; executors read @twin
  * and @gone without it.
@@ -16,18 +16,18 @@
 
 #include "engine.h"
 
-/* Numbers of queues within a context, and of handles. */
+/* How many queue numbers a context has, and how many handle numbers. */
 #define GDA_AH_NUMBERS	0x10000U
 
 /**
- * struct gda_ah - an address handle; part of the host's
- * @ctx: the host's context to which it belongs
- * @owner: a number of that context that no other has, or had
- * @to: that of the context that it names
- * @twin: that context's handle of @owner, or NULL
- * @gone: that context is gone
- * @number: by which requests name it
- * @users: calls that added it, under the host's lock of @ctx
+ * struct gda_ah - an address handle, embedded in the host's handle
+ * @ctx: the host's context to which the handle belongs
+ * @owner: the number of @ctx, never used for another context
+ * @to: the number of the context that the handle names
+ * @twin: the named context's handle of @owner, or NULL
+ * @gone: the named context is gone
+ * @number: the number by which requests name the handle
+ * @users: how many calls added the handle, under the host's lock of @ctx
  */
 struct gda_ah {
 	void *ctx;
@@ -40,10 +40,10 @@ struct gda_ah {
 };
 
 /**
- * gda_ah_check - may requests name a queue?
- * @q: the queue, or NULL: the address that a caller has is that of none
+ * gda_ah_check - check that requests may name a queue
+ * @q: the queue, or NULL if the caller's address belongs to no queue
  *
- * Return: 0; -ENOENT it is none; -EINVAL it is to be connected.
+ * Return: 0; -ENOENT @q is NULL; -EINVAL the queue has to be connected instead.
  */
 static inline int gda_ah_check(const struct gda_engine_qp *q)
 {
@@ -53,8 +53,8 @@ static inline int gda_ah_check(const struct gda_engine_qp *q)
 }
 
 /**
- * gda_ah_answer - fill in how requests name a queue
- * @ah: the handle of its context
+ * gda_ah_answer - fill in the numbers by which requests name a queue
+ * @ah: the handle of the queue's context
  * @q: the queue
  * @cmd: out: all but @cmd->handle
  */
@@ -67,16 +67,16 @@ static inline void gda_ah_answer(const struct gda_ah *ah, const struct gda_engin
 }
 
 /**
- * gda_ah_pair - make two handles twins, if each names the owner of the other
+ * gda_ah_pair - make two handles twins if each names the owner of the other
  * @ah: a handle that executors may find
  * @other: another one, or @ah, or NULL
  */
 void gda_ah_pair(struct gda_ah *ah, struct gda_ah *other);
 
 /**
- * gda_ah_unpair - have nobody find a handle through its twin
- * @ah: the handle; its host waits for executors before it is freed
- * @gone: its context is being destroyed
+ * gda_ah_unpair - stop executors from finding a handle through its twin
+ * @ah: the handle; the host waits for executors before it frees the handle
+ * @gone: the context of @ah is being destroyed
  */
 void gda_ah_unpair(struct gda_ah *ah, bool gone);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * Connections: requests, answers and endings. connect.h says how they work.
- */
+/* Connections: connect, answer, refuse and disconnect (connect.h). */
 #include "connect.h"
 
 static_assert(sizeof(struct gda_endpoint_name) == GDA_ADDRESS_BYTES);
@@ -25,7 +23,7 @@ int gda_endpoint_parse(const u8 *address, u32 magic, struct gda_endpoint_name *n
 	return 0;
 }
 
-/* @kind: the QP is connected to one of this number, or loses it. */
+/* Record that the QP was connected to, or lost, the peer with this number; @kind says which. */
 static void gda_endpoint_record(const struct gda_endpoint *e, u8 kind, u32 peer, u32 why)
 {
 	struct gda_record r = {
@@ -60,7 +58,7 @@ static void gda_endpoint_withdraw(struct gda_endpoint *e)
 	smp_store_release(&e->requested_peer, NULL);
 }
 
-/* Fail the endpoints that wait for @e, which will not answer them. */
+/* Fail the endpoints that wait for @e, which will not connect to them. */
 static void gda_endpoint_refuse(struct gda_endpoint *e)
 {
 	while (e->pending) {
@@ -80,8 +78,8 @@ static void gda_endpoint_set_ready(struct gda_endpoint *e, struct gda_endpoint *
 	gda_endpoint_withdraw(e);
 	gda_endpoint_record(e, GDA_RECORD_CONNECTED, peer->queue->qpn, 0);
 	/*
-	 * The exchanges order the peer before the state. A queue that has failed
-	 * meanwhile stays failed.
+	 * The exchanges order the store of the peer before that of the state. A queue that has
+	 * failed meanwhile stays failed.
 	 */
 	if (gda_os_cmpxchg32(&e->queue->state, GDA_QP_WAIT, GDA_QP_READY) == GDA_QP_INIT)
 		gda_os_cmpxchg32(&e->queue->state, GDA_QP_INIT, GDA_QP_READY);
@@ -91,9 +89,9 @@ static void gda_endpoint_set_ready(struct gda_endpoint *e, struct gda_endpoint *
 
 u32 gda_endpoint_number(const struct gda_endpoint *e)
 {
-	/* pairs with gda_endpoint_withdraw(): one that was answered finds the peer below */
+	/* pairs with gda_endpoint_withdraw(): once the request was answered, ->peer below is set */
 	const struct gda_endpoint *requested = smp_load_acquire(&e->requested_peer);
-	/* the peer's queue is complete; pairs with gda_endpoint_set_ready() */
+	/* pairs with gda_endpoint_set_ready(): the peer's queue is complete */
 	const struct gda_engine_qp *peer = smp_load_acquire(&e->queue->peer);
 
 	if (!peer && requested)
@@ -151,7 +149,7 @@ void gda_endpoint_disconnect(struct gda_endpoint *e)
 		gda_endpoint_fail(peer, GDA_FAIL_PEER);
 	}
 	e->peer = NULL;
-	/* the same */
+	/* pairs with the load in gda_engine_peer(), too */
 	smp_store_release(&e->queue->peer, NULL);
 	gda_endpoint_refuse(e);
 }

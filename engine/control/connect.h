@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Connections between the queue pairs of one device, whose peers are found by pointer.
- * Portable like the engine: no lock, no allocation, no lifetime; the host has those.
+ * Connections between the queue pairs of one device, which find each other by pointer. Portable
+ * like the engine: the host has locks, allocation and lifetime.
  *
  * Connecting is mutual. A QP requests its peer and waits in the peer's list of pending
- * connects until the peer requests it too; then both are ready. An address has a random
- * nonce beside the number, so a number that was used again is not taken for the QP that
- * had it before.
+ * connects until the peer requests it too; then both are ready. An address has the QP number and
+ * a random nonce, so that a QP with a reused number is not taken for the previous one.
  *
  * The host calls everything here under one lock of the device. Two members are read without
- * it: @queue->peer by executors, and both it and @requested_peer by gda_endpoint_number().
+ * it: executors read @queue->peer, and gda_endpoint_number() reads @queue->peer and
+ * @requested_peer.
  */
 #ifndef GDA_CONTROL_CONNECT_H
 #define GDA_CONTROL_CONNECT_H
 
 #include "engine.h"
 
-/* Most QPs that may wait for one peer to answer. */
+/* How many QPs may wait for the same peer. */
 #define GDA_MAX_PENDING_CONNECTS	64U
 
 /**
  * struct gda_endpoint - a queue pair as connections see it; part of the host's QP
- * @queue: its queue; the endpoint changes @queue->peer, @queue->state and @queue->fail only
+ * @queue: the QP's queue, of which the endpoint changes only ->peer, ->state and ->fail
  * @peer: the connected endpoint, or NULL
  * @requested_peer: the endpoint that this one has requested and that has not answered
- * @pending: the first of those whose @requested_peer is this one
- * @next_pending: the next of those that wait for the same peer
- * @npending: how many wait for this one
+ * @pending: list of the endpoints whose @requested_peer is this one
+ * @next_pending: the next endpoint in the list of the requested peer
+ * @npending: length of @pending
  * @nonce: random, part of the address
  */
 struct gda_endpoint {
@@ -41,14 +41,14 @@ struct gda_endpoint {
 
 /* The contents of an address, whose bytes are opaque to all other code. */
 struct gda_endpoint_name {
-	u32 magic;		/* of the device; another device's addresses have another */
+	u32 magic;		/* of the device; no other device has the same */
 	u32 qpn;
 	u64 nonce;
 	u64 reserved[2];
 };
 
 /**
- * gda_endpoint_address - make the address that a peer names this endpoint by
+ * gda_endpoint_address - make the address by which peers name an endpoint
  * @e: the endpoint
  * @magic: of the device
  * @address: out, GDA_ADDRESS_BYTES
@@ -58,22 +58,23 @@ void gda_endpoint_address(const struct gda_endpoint *e, u32 magic, u8 *address);
 /**
  * gda_endpoint_parse - read an address
  * @address: GDA_ADDRESS_BYTES, from the user
- * @magic: of the device that is asked to connect to it
+ * @magic: of the device that is to connect to the address
  * @name: out
  *
- * Return: 0; -EINVAL @address is not one of a device with this @magic.
+ * Return: 0; -EINVAL @address does not belong to a device with this @magic.
  */
 int gda_endpoint_parse(const u8 *address, u32 magic, struct gda_endpoint_name *name);
 
 /**
  * gda_endpoint_connect - request a peer, or answer its request
  * @e: the endpoint
- * @peer: the one that the host found by @name->qpn, or NULL
- * @name: what gda_endpoint_parse() made of the address
+ * @peer: the endpoint that the host found by @name->qpn, or NULL
+ * @name: the address, as gda_endpoint_parse() decoded it
  *
- * Return: 0, and both are ready or @e waits; -EOPNOTSUPP one of them is not to be connected;
- * -EALREADY @e is connected, waits or has failed; -ENOENT no such QP, or it has failed; -EBUSY
- * @peer is connected to another or waits for another; -ENOSPC GDA_MAX_PENDING_CONNECTS wait for it.
+ * Return: 0, and both are ready or @e waits; -EOPNOTSUPP one of them has a dialect without
+ * connections; -EALREADY @e is connected, waits or has failed; -ENOENT no such QP, or it has
+ * failed; -EBUSY @peer is connected to another QP or waits for another;
+ * -ENOSPC GDA_MAX_PENDING_CONNECTS QPs wait for @peer.
  */
 int gda_endpoint_connect(struct gda_endpoint *e, struct gda_endpoint *peer,
 			 const struct gda_endpoint_name *name);
@@ -85,16 +86,16 @@ int gda_endpoint_connect(struct gda_endpoint *e, struct gda_endpoint *peer,
 void gda_endpoint_disconnect(struct gda_endpoint *e);
 
 /**
- * gda_endpoint_number - the number of the peer
- * @e: the endpoint; the caller has the lock, or keeps QPs from being freed that have just been
- *	disconnected
+ * gda_endpoint_number - the QP number of the peer
+ * @e: the endpoint; the caller holds the lock, or keeps QPs that were just disconnected from
+ *	being freed
  *
- * Return: of the QP that it is connected to, or else has requested; 0: of none.
+ * Return: the number of the connected QP, or else of the requested one; 0 if there is neither.
  */
 u32 gda_endpoint_number(const struct gda_endpoint *e);
 
 /**
- * gda_endpoint_fail - have the executor fail the queue, whether it has work or not
+ * gda_endpoint_fail - have the executor fail the queue, even if it has no work
  * @e: the endpoint
  * @why: for gda_engine_qp.fail
  */

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * Checks of what a caller asks for when it creates a QP or a CQ; create.h says what is
- * refused.
- */
+/* Checks of the parameters of QP and CQ creation (create.h). */
 #include "create.h"
 
 static bool gda_control_is_depth(u32 depth, u32 most)
@@ -62,7 +59,7 @@ int gda_control_check_qp(const struct gda_qp_create *cmd, u64 features, u32 max_
 	return 0;
 }
 
-/* May the places of a CQ be so long, or 0: as the dialect has it? */
+/* Return: whether CQ places may have this size; 0 stands for the dialect's default. */
 static bool gda_control_is_stride(const struct gda_dialect_ops *ops, u32 stride)
 {
 	return !stride || stride == ops->cqe_bytes ||

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * Checks of GDA_IOC_CQ_EVENT; event.h says what is refused.
- */
+/* Checks of GDA_IOC_CQ_EVENT (event.h). */
 #include "event.h"
 
 int gda_control_check_event(const struct gda_cq_event *cmd, bool attached)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Events of CQs: what GDA_IOC_CQ_EVENT may ask for, and which completion fires an armed CQ.
- * Portable like the engine; the host has the eventfd and the lock of the CQ.
+ * Events of CQs: checks of GDA_IOC_CQ_EVENT, and the rule by which a completion fires an armed
+ * CQ. Portable like the engine; the host has the eventfd and the lock of the CQ.
  */
 #ifndef GDA_CONTROL_EVENT_H
 #define GDA_CONTROL_EVENT_H
@@ -9,8 +9,8 @@
 #include "engine.h"
 
 /**
- * gda_control_check_event - may a CQ be armed so?
- * @cmd: as the caller asks; its flags are known
+ * gda_control_check_event - check the parameters of GDA_IOC_CQ_EVENT
+ * @cmd: the caller's parameters; gda_control_check_request() has accepted their flags
  * @attached: the CQ has an eventfd
  *
  * Return: 0; -EINVAL more than one flag, an eventfd below -1 or beside %GDA_CQ_DETACH, or
@@ -20,9 +20,9 @@ int gda_control_check_event(const struct gda_cq_event *cmd, bool attached);
 
 /**
  * gda_control_arm_flags - how GDA_IOC_CQ_EVENT arms a CQ
- * @cmd: as the caller asks
+ * @cmd: the caller's parameters
  *
- * Return: %GDA_CQ_ARM, %GDA_CQ_ARM_SOLICITED, or 0: it disarms the CQ.
+ * Return: %GDA_CQ_ARM, %GDA_CQ_ARM_SOLICITED, or 0 to disarm the CQ.
  */
 static inline u32 gda_control_arm_flags(const struct gda_cq_event *cmd)
 {
@@ -30,13 +30,13 @@ static inline u32 gda_control_arm_flags(const struct gda_cq_event *cmd)
 }
 
 /**
- * gda_control_fires - is a completion that gda_cq_push() wrote, or refused, an event?
+ * gda_control_fires - does a completion fire an armed CQ?
  * @cq: the CQ, under its lock
- * @armed: how it is armed, gda_control_arm_flags()
- * @c: the completion
- * @pushed: what gda_cq_push() returned
+ * @armed: how the CQ is armed, from gda_control_arm_flags()
+ * @c: the completion that was passed to gda_cq_push()
+ * @pushed: the result of gda_cq_push()
  *
- * An overflow is an event too: nothing else will come.
+ * An overflow fires too, as no further completion will come.
  *
  * Return: whether the host disarms the CQ and signals its eventfd.
  */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * Memory regions: checks and answers. mr.h says what for.
- */
+/* Memory regions: checks of registrations, and queries (mr.h). */
 #include "mr.h"
 
 int gda_control_check_mr(const struct gda_control_mr_range *range, u64 max)
@@ -10,7 +8,7 @@ int gda_control_check_mr(const struct gda_control_mr_range *range, u64 max)
 
 	if (range->access & ~GDA_ACCESS_ALL)
 		return -EOPNOTSUPP;
-	/* as in verbs */
+	/* as in verbs, remote write and atomic rights require local write */
 	if (range->access & remote && !(range->access & GDA_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
 	if (!range->length || range->length > max)

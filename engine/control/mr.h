@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Memory regions: what a registration may ask for, and what is answered about one. Portable
- * like the engine; the host has the memory, the key and the life.
+ * Memory regions: checks of registrations, and answers to queries. Portable like the engine; the
+ * host has the memory, the key and the lifetime.
  */
 #ifndef GDA_CONTROL_MR_H
 #define GDA_CONTROL_MR_H
@@ -9,9 +9,9 @@
 #include "engine.h"
 
 /**
- * struct gda_control_mr_range - what a registration covers
- * @addr: start, in the address space or the dma-buf
- * @iova: address of the first byte in work requests
+ * struct gda_control_mr_range - the range that a registration covers
+ * @addr: start address, or offset in the dma-buf
+ * @iova: address of the first byte as work requests name it
  * @length: bytes
  * @access: GDA_ACCESS_*
  */
@@ -23,8 +23,8 @@ struct gda_control_mr_range {
 };
 
 /**
- * gda_control_check_mr - may this be registered?
- * @range: as the caller asks
+ * gda_control_check_mr - check the range of a registration
+ * @range: the range that the caller asks for
  * @max: largest length
  *
  * Return: 0; -EOPNOTSUPP unknown rights; -EINVAL remote write or atomic rights without local
@@ -33,7 +33,7 @@ struct gda_control_mr_range {
 int gda_control_check_mr(const struct gda_control_mr_range *range, u64 max);
 
 /**
- * gda_control_mr_iova - where a registration by address begins in work requests
+ * gda_control_mr_iova - the address by which work requests name the start of an MR
  * @flags: of the call
  * @addr: start of the memory
  *
@@ -45,8 +45,8 @@ static inline u64 gda_control_mr_iova(u32 flags, u64 addr)
 }
 
 /**
- * gda_control_init_mr - fill in what the caller of a registration says about an MR
- * @mem: the MR as the engine knows it; its key and protection domain are the host's to fill in
+ * gda_control_init_mr - copy the range of a registration to an MR
+ * @mem: the MR as the engine sees it; the host fills in its key and protection domain
  * @range: what gda_control_check_mr() accepted
  * @state: its first state
  */
@@ -60,8 +60,8 @@ static inline void gda_control_init_mr(struct gda_mem *mem,
 }
 
 /**
- * gda_control_query_mr - fill in what an MR is
- * @mem: as the engine knows it; it may be revoked meanwhile
+ * gda_control_query_mr - answer GDA_IOC_MR_QUERY
+ * @mem: the MR as the engine sees it; it may be revoked meanwhile
  * @kind: enum gda_mr_kind
  * @cmd: out
  */

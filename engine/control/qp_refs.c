@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * The CQs and counters of a QP: found, checked and counted. qp_refs.h says what for.
- */
+/* The CQs and counters of a QP: lookup, checks and use counts (qp_refs.h). */
 #include "qp_refs.h"
 
-/* A part that is optional is there if it is named. */
+/* Return: whether the caller named an optional part that does not exist. */
 static bool gda_control_part_missing(const struct gda_control_part *part, u32 handle)
 {
 	return handle && !part->users;

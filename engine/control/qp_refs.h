@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The parts of a queue pair: the CQs and counters that it names at its creation and keeps from
- * being destroyed. Portable like the engine; the host finds them by handle and holds the lock
- * of the context.
+ * The parts of a queue pair: the CQs and counters that a QP names at creation. They cannot be
+ * destroyed while a QP uses them. Portable like the engine; the host finds parts by handle and
+ * holds the lock of the context.
  */
 #ifndef GDA_CONTROL_QP_REFS_H
 #define GDA_CONTROL_QP_REFS_H
@@ -10,10 +10,10 @@
 #include "engine.h"
 
 /**
- * struct gda_control_part - a CQ or a counter, as a QP uses it
+ * struct gda_control_part - a CQ or a counter that a QP uses
  * @cq: the CQ, or NULL
  * @counter: the counter, or NULL
- * @users: how many QPs use it; NULL: there is no such part
+ * @users: how many QPs use the part; the pointer is NULL if there is no such part
  */
 struct gda_control_part {
 	struct gda_engine_cq *cq;
@@ -22,11 +22,11 @@ struct gda_control_part {
 };
 
 /**
- * struct gda_control_parts - all parts of a QP; of the last three there may be none
- * @cq: of the QP's own work
- * @recv_cq: of immediates
- * @sent: counts the QP's own work
- * @recv: counts the peer's
+ * struct gda_control_parts - the parts of a QP; all but @cq are optional
+ * @cq: gets the completions of the QP's own requests
+ * @recv_cq: gets the completions of received immediates
+ * @sent: counts the QP's own requests
+ * @recv: counts the peer's requests
  */
 struct gda_control_parts {
 	struct gda_control_part cq;
@@ -42,23 +42,23 @@ struct gda_control_parts {
  * @ops: the dialect of the QP
  * @ctx: the host's context
  *
- * Return: 0; -ENOENT no such CQ or counter; -EINVAL a CQ of another dialect, or immediates in
- * a collapsed CQ, or in one of places that are too short for them; -EBUSY a collapsed CQ that
+ * Return: 0; -ENOENT no such CQ or counter; -EINVAL a CQ of another dialect, or a receive CQ
+ * that is collapsed or whose places are too short for immediates; -EBUSY a collapsed CQ that
  * another QP uses.
  */
 int gda_control_find_parts(struct gda_control_parts *parts, const struct gda_qp_create *cmd,
 			   const struct gda_dialect_ops *ops, void *ctx);
 
 /**
- * gda_control_attach_parts - have a queue use its parts, which are kept until it is detached
+ * gda_control_attach_parts - attach its parts to a queue; they stay until the queue is detached
  * @q: the queue
- * @parts: what gda_control_find_parts() found
+ * @parts: the result of gda_control_find_parts()
  */
 void gda_control_attach_parts(struct gda_engine_qp *q, const struct gda_control_parts *parts);
 
 /**
- * gda_control_detach_parts - the queue does not use its parts any more
- * @parts: those of gda_control_attach_parts()
+ * gda_control_detach_parts - detach the parts of a queue
+ * @parts: the parts that gda_control_attach_parts() attached
  */
 void gda_control_detach_parts(const struct gda_control_parts *parts);
 

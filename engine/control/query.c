@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Answers about a queue. Each value is read once; together they are no snapshot. */
+/* Queries of a queue. Each value is read once; the values are not a consistent snapshot. */
 #include "query.h"
 
 void gda_control_query_qp(const struct gda_engine_qp *q, struct gda_qp_query *cmd)
 {
 	struct gda_status first;
 
-	/* pairs with the engine's release: a state of error comes with its reason */
+	/* pairs with the engine's release: once the state is ERROR, the reason is set */
 	cmd->state = smp_load_acquire(&q->state);
 	first.class = READ_ONCE(q->first.class);
 	first.cause = READ_ONCE(q->first.cause);

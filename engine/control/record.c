@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * Rings of records: record.h says how they work.
- */
+/* Rings of records (record.h). */
 #include "record.h"
 
 #define GDA_RECORD_WORDS	(sizeof(struct gda_record) / sizeof(u64))
@@ -9,7 +7,9 @@
 static_assert(sizeof(struct gda_record) == 64);
 static_assert(offsetof(struct gda_record, seq) == 0);
 
-/* The words behind seq, each once: they may be read, and lapped, meanwhile. */
+/*
+ * Copy the words behind seq, each by one store: readers and a writer a lap ahead may access them.
+ */
 static void gda_record_store(struct gda_record *to, const struct gda_record *from)
 {
 	const u64 *src = (const u64 *)from;
@@ -36,20 +36,22 @@ void gda_record_write(struct gda_record_ring *ring, const struct gda_record *r)
 	struct gda_record *to = &ring->records[pos & ring->mask];
 	u64 before = READ_ONCE(to->seq);
 
-	/* a writer is there, or one that is a lap ahead was: see record.h */
+	/* another writer has the record, or one a lap ahead has already written it */
 	if (unlikely(before & GDA_RECORD_BUSY || before > pos))
 		return;
 	if (unlikely(gda_os_cmpxchg64((u64 *)&to->seq, before,
 				      GDA_RECORD_BUSY | (pos + 1)) != before))
 		return;
-	/* readers that see a word of this record see the claim; pairs with smp_rmb() there */
+	/*
+	 * pairs with smp_rmb() in gda_record_read(): a reader of any new word also sees the claim
+	 */
 	smp_wmb();
 	gda_record_store(to, r);
 	/* pairs with the reader's acquire */
 	smp_store_release(&to->seq, pos + 1);
 }
 
-/* Is the ring half a lap beyond @pos? Then its writer will not come any more. */
+/* Return: whether the ring is half a lap past @pos, so that the record will never be written. */
 static bool gda_record_overtaken(const struct gda_record *records, u32 mask, u64 pos)
 {
 	u64 ahead = pos + mask / 2 + 1;
@@ -68,7 +70,7 @@ int gda_record_read(const struct gda_record *records, u32 mask, u64 pos, struct 
 	if (seq != pos + 1)
 		return gda_record_overtaken(records, mask, pos) ? -EOVERFLOW : 0;
 	gda_record_load(r, from);
-	/* the words before the second look; pairs with smp_wmb() of the writer */
+	/* pairs with smp_wmb() of the writer: all words are read before seq is read again */
 	smp_rmb();
 	if (READ_ONCE(from->seq) != seq)
 		return -EOVERFLOW;
@@ -112,7 +114,7 @@ void gda_record_withdraw(struct gda_record_rings *rings)
 	WRITE_ONCE(rings->work, NULL);
 }
 
-/* Of these the ring of control events has all. */
+/* The ring of control events keeps every record of these kinds. */
 static bool gda_record_is_control(u8 kind)
 {
 	switch (kind) {

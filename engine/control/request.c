@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * Flags and reserved members of control calls, a line each; request.h says what for.
- */
+/* The table of known flags and reserved members of control calls (request.h). */
 #include "request.h"
 
 #define GDA_REQUEST_RESERVED	3

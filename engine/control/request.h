@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The rules that hold for every control call: flags that it does not know and reserved members
- * must be zero. And the rule for those that name a region. Portable like the engine; the host has
- * the size of the structure.
+ * Checks that every control call needs: unknown flags and reserved members must be zero, and the
+ * type of a region must exist. Portable like the engine; the host knows the size of the
+ * structure.
  */
 #ifndef GDA_CONTROL_REQUEST_H
 #define GDA_CONTROL_REQUEST_H
@@ -11,8 +11,8 @@
 #include <gda/ioctl.h>
 
 /**
- * gda_control_check_request - are the flags of a call known, and its reserved members zero?
- * @nr: enum gda_ioc_nr; the caller keeps a processor from speculating beyond it
+ * gda_control_check_request - check that a call's flags are known and its reserved members zero
+ * @nr: enum gda_ioc_nr; the caller prevents speculation beyond the table (array_index_nospec())
  * @cmd: the whole structure of the call, in memory that no user can write
  *
  * Return: 0; -EOPNOTSUPP.
@@ -20,8 +20,8 @@
 int gda_control_check_request(u32 nr, const void *cmd);
 
 /**
- * gda_control_check_region - does a call name a type of region that an object has?
- * @type: enum gda_region_type, as the caller asks
+ * gda_control_check_region - check the type of region that a call names
+ * @type: enum gda_region_type, from the caller
  *
  * Return: 0; -EINVAL.
  */

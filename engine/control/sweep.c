@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * The sweep over busy and idle queues; sweep.h says what it promises.
- */
+/* The sweep over busy and idle queues (sweep.h). */
 #include "sweep.h"
 
 void gda_sweep_begin(struct gda_sweep *s, struct gda_sweep_pass *pass, u32 words, bool all)
@@ -15,7 +13,7 @@ void gda_sweep_begin(struct gda_sweep *s, struct gda_sweep_pass *pass, u32 words
 		s->cursor = 0;
 }
 
-/* The sweep has come to the last queue: those without work in it are idle from now on. */
+/* The sweep has passed the last queue: queues without work in this sweep become idle. */
 static void gda_sweep_end(struct gda_sweep *s, u32 words)
 {
 	u32 i;

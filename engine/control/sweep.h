@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Which of its queues a worker visits in a pass: each one that had work lately, and a few of
- * the others. Portable like the engine; only the worker uses a sweep, and only @used is
+ * Which of its queues a worker visits in a pass: each queue that had work lately, and a few of
+ * the idle ones. Portable like the engine; only the worker uses a sweep, and only @used is
  * written by others meanwhile.
  *
- * A sweep visits every idle queue once, GDA_SWEEP_IDLE of them for each busy one and pass, and
- * ends where the queues do. A queue without work in a whole sweep is idle from its end on. So
- * the cost of idle queues does not grow with their number, and the first work of an idle queue
- * is found after 1 / GDA_SWEEP_IDLE passes for each idle queue at the latest. A worker that
- * found no work in its last pass visits all queues.
+ * A sweep visits every idle queue once and ends at the last queue. A pass visits GDA_SWEEP_IDLE
+ * idle queues for each busy one. A queue without work during a whole sweep becomes idle at its end.
+ * So the cost of idle queues does not grow with their number, and new work of an idle queue is
+ * found after at most 1 / GDA_SWEEP_IDLE passes per idle queue. A worker that found no work in its
+ * last pass visits all queues.
  */
 #ifndef GDA_CONTROL_SWEEP_H
 #define GDA_CONTROL_SWEEP_H
 
 #include "gda_os.h"
 
-/* Idle queues that are visited for each busy one. */
+/* How many idle queues a pass visits for each busy one. */
 #define GDA_SWEEP_IDLE	2U
 
 #define GDA_SWEEP_WORD	((u32)(8 * sizeof(unsigned long)))
 
 /**
  * struct gda_sweep - the queues of a worker, a bit for each in bitmaps of one length
- * @used: queues that there are
+ * @used: queues that exist
  * @busy: queues that had work in this sweep or in the last one
  * @fresh: queues that had work in this sweep
- * @cursor: the sweep goes on at this queue
+ * @cursor: the queue at which the sweep continues
  */
 struct gda_sweep {
 	const unsigned long *used;
@@ -35,9 +35,9 @@ struct gda_sweep {
 };
 
 /**
- * struct gda_sweep_pass - how far a pass has come
+ * struct gda_sweep_pass - the progress of a pass
  * @words: length of the bitmaps
- * @word: word of @busy whose queues are being visited; @words if all were
+ * @word: word of @busy whose queues are being visited; @words once all were visited
  * @left: busy queues of that word that were not visited yet
  * @idle: idle queues that may still be visited
  * @all: visit all idle queues
@@ -55,12 +55,12 @@ struct gda_sweep_pass {
  * @s: the sweep
  * @pass: out
  * @words: words of each bitmap that have queues
- * @all: visit all queues, for there was no work lately
+ * @all: visit all queues, because there was no work lately
  */
 void gda_sweep_begin(struct gda_sweep *s, struct gda_sweep_pass *pass, u32 words, bool all);
 
 /**
- * gda_sweep_next - choose the next queue of a pass, each once: first busy ones, then idle ones
+ * gda_sweep_next - choose the next queue of a pass, busy ones first; each queue comes once
  * @s: the sweep
  * @pass: the pass
  * @i: out, the queue's bit; the queue may be gone meanwhile

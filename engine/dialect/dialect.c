@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Owns the table of dialects, and what all of them have in common: a CQ that failed stays
- * failed, and takes nothing.
+ * The table of dialects, and the CQ functions common to all dialects. A CQ that has failed stays
+ * failed and takes no further completion.
  */
 #include "engine.h"
 
@@ -68,7 +68,7 @@ int gda_cq_reached(const struct gda_engine_cq *cq, u32 index)
 
 	if (!missing || missing > 1U << 31)
 		return 1;
-	/* a collapsed CQ is of one queue, which has not more slots */
+	/* a collapsed CQ belongs to one queue, which has at most GDA_ENGINE_MAX_DEPTH slots */
 	if (cq->failed || missing > (cq->collapsed ? GDA_ENGINE_MAX_DEPTH : cq->depth))
 		return -(int)GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_CQ);
 	return 0;

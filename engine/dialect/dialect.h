@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * A dialect, the byte format of a queue or a CQ, is one table of operations to the engine.
- * Everything outside of such a table speaks of causes, classes and kinds of completions, and
- * of no bytes.
+ * A dialect is the byte format of a queue or a CQ. The engine sees it as one table of operations.
+ * Code outside of the table uses causes, classes and kinds of completions, and no byte layouts.
  *
- * A dialect is one file, engine/<name>.c, that defines gda_dialect_<name>, and one line of
- * gda_dialects.h. It builds its ->visit from gda_engine_serve() in visit.h, so that the
- * engine's loop calls the other operations directly.
+ * A dialect is one file, engine/dialect/<name>.c, that defines gda_dialect_<name>, and one line of
+ * gda_dialects.h. The file builds ->visit from gda_engine_serve() in visit.h, so that the engine's
+ * loop calls the other operations directly.
  */
 #ifndef GDA_ENGINE_DIALECT_H
 #define GDA_ENGINE_DIALECT_H
@@ -27,59 +26,60 @@ struct gda_ring_scan {
 	u32 db;
 	u32 rec;
 	u32 ahead;			/* slots beyond ci that are published */
-	u64 stray;			/* a doorbell with another queue's number, not reported */
+	u64 stray;			/* foreign doorbell that was not reported yet, or 0 */
 	bool illegal;			/* no legal producer writes such a value */
 };
 
 /**
  * struct gda_dialect_ops - a dialect
  * @id: enum gda_dialect
- * @feature: GDA_FEATURE_DIALECT_*, which says that there is the dialect
- * @slot_bytes: of a slot of the send queue
+ * @feature: the GDA_FEATURE_DIALECT_* bit that announces the dialect
+ * @slot_bytes: size of a slot of the send queue
  * @max_depth: most slots of a send queue, within GDA_ENGINE_MAX_DEPTH and, in bytes,
  *	GDA_ENGINE_MAX_SQ_BYTES
  * @max_user_index: largest user index of a queue
- * @cqe_bytes: of an entry of a CQ
- * @cqe_at: offset of an entry in a place twice as long (gda_engine_cq.wide)
- * @cqe_wide: places are twice as long unless the creator of a CQ asks otherwise, and must be where
- *	immediates arrive. Of other dialects they are not, on devices that are told by control calls
+ * @cqe_bytes: size of a CQ entry
+ * @cqe_at: offset of the entry in a place of twice @cqe_bytes (gda_engine_cq.wide)
+ * @cqe_wide: CQ places have twice @cqe_bytes unless the creator asks otherwise; a CQ that receives
+ *	immediates must have such places. Where this is false, devices that are programmed by
+ *	control calls have no such places
  * @cqe_last: offset in an entry of the 4-byte word that ->finish() stores last
- * @wide: the table of its queues of longer slots, or NULL: there are none
- * @uc: the table of its queues of unreliable connections, or NULL: there are none
- * @ud: likewise, of datagrams; it has a @route
- * @unreliable: a request is done once it is sent: what the peer has against it, the queue is not
- *	told (gda_engine_lose())
- * @unordered: completions of what was in flight at the same time come in any order (flight.c);
- *	its queues complete to rings
- * @named: each request names who responds, in q->work.target, and its completion has the request's
- *	id. Such a queue is not connected, and is ready when it is created. It has a @route
- * @published: read doorbell and record, each once, and compare them with those that
- *	were seen before. Called in any state of the queue. A doorbell that has the number of
- *	another queue counts unless it is q->stray
- * @record: fill in a doorbell record that says what the last one said, for a queue whose
- *	own record is gone. NULL: the dialect has no records, neither of doorbells nor of consumers'
- *	indices, and its CQs are rings
+ * @wide: the table for queues with longer slots, or NULL if the dialect has none
+ * @uc: the table for unreliable connections, or NULL if the dialect has none
+ * @ud: the table for datagrams, or NULL if the dialect has none; it has a @route
+ * @unreliable: a request is complete once it is sent. The queue does not learn of an error at the
+ *	peer (gda_engine_lose())
+ * @unordered: requests that are in flight together complete in any order (flight.c); the CQs of
+ *	such queues are rings
+ * @named: each request names its responder in q->work.target, and its completion carries the
+ *	request's id. Such a queue is ready once it is created, is never connected, and has a @route
+ * @published: read the doorbell and its record, each once, and compare them with the values seen
+ *	before. Called in any state of the queue. A doorbell that has another
+ *	queue's number counts unless it equals q->stray
+ * @record: fill in a doorbell record that repeats the last value seen, for a queue whose own
+ *	record is gone. NULL if the dialect has no records, neither for doorbells nor for consumer
+ *	indices; its CQs are then rings
  * @decode: copy the entry at q->ci out of the queue and decode it. @avail slots are
  *	published, at least 1. On failure work->slots (1 to @avail) and work->opcode are
  *	still valid, for the error completion
- * @route: find the queue that responds to q->work: NULL if it is gone, or why the request fails. A
- *	dialect whose queues are connected has no @route: gda_engine_peer() finds the responder of a
- *	visit
- * @posted: how many entries of a receive queue were posted and not taken, by its record, which is
- *	read once: any number of 16 bits. NULL: the dialect has no receive queues
- * @recv: copy an entry out of a receive queue and decode it, all but its index: entry number @at,
- *	below the depth. NULL as @posted
+ * @route: find the queue that responds to q->work: NULL if that queue is gone; the status says why
+ *	the request fails. NULL for a dialect of connected queues: gda_engine_peer() finds the
+ *	responder once per visit
+ * @posted: the number of receive queue entries that were posted and not taken, from one read of the
+ *	record: any 16-bit number. NULL if the dialect has no receive queues
+ * @recv: copy entry number @at, below the depth, out of a receive queue and decode all of it but
+ *	its index. NULL if @posted is
  * @preset: fill all entries of a CQ such that none is valid
- * @finish: write an outcome as one entry, for gda_cq_push(), and count it in cq->producer; on a
- *	collapsed CQ set cq->reached
- * @arm: optional; how a CQ is armed by @word, which its consumer has stored behind its index:
- *	GDA_CQ_ARM*. Out: how many entries it had read then, by cq->producer's count
- * @move: optional; have a ring go on at @entries, as of gda_engine_cq.entries, with @depth places:
- *	write one more entry, which says so, where the ring was. False, and nothing is changed:
- *	entries that its consumer has not read do not fit in, or that one does not
+ * @finish: write a completion as one entry, for gda_cq_push(), and count the entry in cq->producer;
+ *	on a collapsed CQ set cq->reached
+ * @arm: optional; return how @word, which the consumer stores behind its index, arms the CQ:
+ *	GDA_CQ_ARM*. Out: how many entries the consumer had read then, as cq->producer counts
+ * @move: optional; continue a ring at @entries (as gda_engine_cq.entries) with @depth places, and
+ *	write one more entry to the old ring that says so. Return false and change nothing if the
+ *	unread entries do not fit in the new ring, or the extra entry not in the old one
  * @syndrome: the dialect's code for a status
- * @fatal: does a queue die of a request that fails this way? If not, the error completion
- *	is the request's alone, and the queue completes to a ring
+ * @fatal: does a queue fail when a request fails with this status? If not, only the request fails,
+ *	and the queue completes to a ring
  * @visit: gda_engine_serve() with this table
  */
 struct gda_dialect_ops {
@@ -115,7 +115,7 @@ struct gda_dialect_ops {
 };
 
 /**
- * gda_dialect_find - a dialect by its number
+ * gda_dialect_find - find a dialect by its number
  * @id: enum gda_dialect, or anything that a user chose
  *
  * Return: its table, or NULL.
@@ -123,15 +123,15 @@ struct gda_dialect_ops {
 const struct gda_dialect_ops *gda_dialect_find(u32 id);
 
 /**
- * gda_dialect_find_cq - the dialect of a CQ by its number
- * @id: as of gda_dialect_find(); 0 stands for the first dialect of the table
+ * gda_dialect_find_cq - find the dialect of a CQ by its number
+ * @id: enum gda_dialect, or anything that a user chose; 0 stands for the first dialect of the table
  *
  * Return: its table, or NULL.
  */
 const struct gda_dialect_ops *gda_dialect_find_cq(u32 id);
 
 /**
- * gda_dialect_service - the table of a dialect for queues of a kind
+ * gda_dialect_service - find the table of a dialect for a type of service
  * @ops: the dialect, or NULL
  * @service: enum gda_service
  *
@@ -140,11 +140,11 @@ const struct gda_dialect_ops *gda_dialect_find_cq(u32 id);
 const struct gda_dialect_ops *gda_dialect_service(const struct gda_dialect_ops *ops, u32 service);
 
 /**
- * gda_dialect_slots - the table of a dialect for queues of slots so long
+ * gda_dialect_slots - find the table of a dialect for a slot size
  * @ops: the dialect
- * @bytes: of a slot, anything that a user chose; 0: the shortest that the dialect has
+ * @bytes: slot size, anything that a user chose; 0 stands for the dialect's shortest
  *
- * Return: its table, or NULL.
+ * Return: the table, or NULL.
  */
 static inline const struct gda_dialect_ops *gda_dialect_slots(const struct gda_dialect_ops *ops,
 							      u32 bytes)
@@ -155,8 +155,8 @@ static inline const struct gda_dialect_ops *gda_dialect_slots(const struct gda_d
 }
 
 /**
- * gda_dialect_features - the feature bits of dialects
- * @named: also of those whose requests name their responder
+ * gda_dialect_features - collect the feature bits of the dialects
+ * @named: include dialects whose requests name their responder (gda_dialect_ops.named)
  *
  * Return: GDA_FEATURE_DIALECT_*.
  */

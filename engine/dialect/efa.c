@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The efa dialect, the executor's side: how far a send queue is published, what an entry of
- * gda/efa.h asks for, and the bytes of completions.
+ * The efa dialect, executor side: how far a send queue is published, what an entry of gda/efa.h
+ * requests, and the bytes of completions.
  *
- * There is no doorbell record: the doorbell's low 16 bits are how many entries were written. A
- * producer may store entries and doorbell by different threads; so the phase of an entry is checked
- * as well, and one that is not of this lap was not written.
+ * There is no doorbell record. The low 16 bits of the doorbell count the entries written. Different
+ * threads of a producer may store the entries and the doorbell, so the phase bit of each entry is
+ * checked too: an entry with the wrong phase has not been written in this lap.
  *
- * Each word of an entry is read once, into private memory; all checks and all use are of that copy.
- * A local key names an MR without the low bits of its key, and the domain decides whether it may be
- * used: the whole key is looked up when the request is carried out (gda_efa_route()).
+ * Each word of an entry is read once, into private memory; all checks and uses are of that copy.
+ * The local key of an entry lacks the low bits of an MR's key. gda_efa_route() looks up the whole
+ * key when the request is carried out, and the protection domain decides whether it may be used.
  *
- * A queue dies of what is malformed and of what a guess would meet: a key, right or range. That its
- * peer is unknown or gone is a request's alone.
+ * A queue fails on a malformed entry and on anything that a guess could hit: a wrong key, missing
+ * rights, a range outside of the MR. If the peer is unknown or gone, only the request fails.
  *
- * CQs have no consumer index: one that is full is overwritten. They are rings.
+ * CQs are rings without a consumer index: a full one is overwritten.
  */
 #include <gda/efa.h>
 #include "index.h"
@@ -34,7 +34,10 @@ static_assert(GDA_EFA_MAX_DEPTH <= GDA_ENGINE_MAX_DEPTH);
 static_assert(GDA_EFA_MAX_INLINE <= GDA_ENGINE_MAX_INLINE);
 static_assert(GDA_EFA_MAX_MSG <= GDA_ENGINE_MAX_MSG);
 
-/* Bits of the first word, ctrl1 in 23:16 and ctrl2 in 31:24, that have one legal value. */
+/*
+ * The bits of an entry's first word (ctrl1 in 23:16, ctrl2 in 31:24) that have only one legal
+ * value.
+ */
 #define GDA_EFA_FIXED	((u32)(u8)~(GDA_EFA_OP_MASK | GDA_EFA_HAS_IMM | GDA_EFA_INLINE) << 16 |	\
 			 (u32)(u8)~GDA_EFA_COMPLETE << 24)
 #define GDA_EFA_LEGAL	((u32)GDA_EFA_META << 16 | (u32)(GDA_EFA_FIRST | GDA_EFA_LAST) << 24)
@@ -78,7 +81,10 @@ static struct gda_status gda_efa_bad_length(void)
 	return gda_status(GDA_CLASS_LOCAL, GDA_CAUSE_LENGTH);
 }
 
-/* @e: the first words of the payload, which were read; the others are read here. */
+/*
+ * @e holds the first two payload words, which the caller has read; this function reads the
+ * others.
+ */
 static struct gda_status gda_efa_decode_inline(const struct gda_engine_qp *q, const u64 *e,
 					       u32 len, struct gda_work *work)
 {
@@ -100,7 +106,10 @@ static struct gda_status gda_efa_decode_inline(const struct gda_engine_qp *q, co
 	return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
 }
 
-/* @segments: 1, or 0 of a request without bytes, which names no local memory. */
+/*
+ * @segments is 0 for a request without bytes, which names no local memory; otherwise it must be
+ * 1.
+ */
 static struct gda_status gda_efa_decode_local(const u64 *e, u32 segments, struct gda_work *work)
 {
 	u64 head = gda_efa_word(e[0]);
@@ -122,7 +131,7 @@ static struct gda_status gda_efa_decode_local(const u64 *e, u32 segments, struct
 	return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
 }
 
-/* Operation and flags of the first word @w. Return: success, or what is wrong with it. */
+/* Decode operation and flags of the first word @w. Return: success, or why the entry is illegal. */
 static struct gda_status gda_efa_decode_op(const struct gda_engine_qp *q, u64 w,
 					   struct gda_work *work)
 {
@@ -131,7 +140,7 @@ static struct gda_status gda_efa_decode_op(const struct gda_engine_qp *q, u64 w,
 
 	work->opcode = ctrl >> 16 & GDA_EFA_OP_MASK;
 	work->flags = ctrl >> 24 & GDA_EFA_COMPLETE ? GDA_WORK_SIGNALED : 0;
-	/* not what its producer writes to this slot, or not in this lap */
+	/* the producer has not written this slot in this lap */
 	if (wrong & (GDA_EFA_LEGAL | (u32)GDA_EFA_PHASE << 24))
 		return gda_efa_bad_entry(GDA_CAUSE_INDEX);
 	if (wrong)
@@ -147,9 +156,9 @@ static struct gda_status gda_efa_decode_op(const struct gda_engine_qp *q, u64 w,
 }
 
 /*
- * Any entry, of which @w is the first word; @local and work->sge[0].addr are the last two of a
- * short one, as they lie. @other: bits that must be 0. What it says of its target and of remote
- * memory is in @work.
+ * Decode any entry. @w is its first word; @local and work->sge[0].addr are the last two words of
+ * a short entry, undecoded; bits of @other must be 0. @work already has the target and the remote
+ * range.
  */
 static noinline struct gda_status gda_efa_decode_any(const struct gda_engine_qp *q, u64 w,
 						     u64 local, u64 other, struct gda_work *work)
@@ -169,7 +178,10 @@ static noinline struct gda_status gda_efa_decode_any(const struct gda_engine_qp 
 	return gda_efa_decode_local(e, (u32)(w >> 48), work);
 }
 
-/* Is it a write or a read of one segment that asks for a completion, and has no reserved bit? */
+/*
+ * Return: whether the entry is a write or read of one segment with a completion and no reserved
+ * bit.
+ */
 static __always_inline bool gda_efa_is_common(const struct gda_engine_qp *q, u64 w, u64 head,
 					      u32 len)
 {
@@ -183,7 +195,7 @@ static __always_inline bool gda_efa_is_common(const struct gda_engine_qp *q, u64
 	       !(head >> (64 - GDA_EFA_LKEY_SHIFT));
 }
 
-/* Of a queue whose entries have @bytes. */
+/* Decode an entry of a queue whose entries have @bytes. */
 static __always_inline struct gda_status gda_efa_decode_as(const struct gda_engine_qp *q,
 							    struct gda_work *work, u32 bytes)
 {
@@ -234,7 +246,7 @@ static struct gda_status gda_efa_wide_decode(const struct gda_engine_qp *q, u32 
 	return gda_efa_decode_as(q, work, GDA_EFA_WIDE_BYTES);
 }
 
-/* Of a local key there are only the high bits: the whole one, if the domain has an MR of that number. */
+/* Complete a local key, which has only the high bits, if the domain has an MR of that number. */
 static void gda_efa_complete_key(struct gda_engine_qp *q, struct gda_sge *sge)
 {
 	const struct gda_mem *mem = gda_host_mem(q, sge->key);
@@ -243,7 +255,7 @@ static void gda_efa_complete_key(struct gda_engine_qp *q, struct gda_sge *sge)
 		sge->key = mem->key;
 }
 
-/* Called each time that a request is begun or resumed: one in flight keeps keys, not pointers to MRs. */
+/* Called when a request begins or resumes: a request in flight keeps keys, not pointers to MRs. */
 static struct gda_status gda_efa_route(struct gda_engine_qp *q, struct gda_engine_qp **peer)
 {
 	if (likely(q->work.nsge))
@@ -285,7 +297,7 @@ static u8 gda_efa_status(struct gda_status st)
 	return of[st.class];
 }
 
-/* Store an entry, and count it: @low is its first word without phase and number. */
+/* Store and count an entry. @low is its first word without phase and QP number. */
 static __always_inline void gda_efa_store(struct gda_engine_cq *cq, u64 *entry, u32 qpn, u64 low,
 					  u64 high)
 {
@@ -297,7 +309,7 @@ static __always_inline void gda_efa_store(struct gda_engine_cq *cq, u64 *entry, 
 	cq->producer++;
 }
 
-/* A write with immediate of the peer. */
+/* Write the receive completion of a peer's write with immediate. */
 static noinline bool gda_efa_finish_imm(struct gda_engine_cq *cq, const struct gda_completion *c,
 					u64 *entry)
 {
@@ -326,7 +338,7 @@ static bool gda_efa_finish(struct gda_engine_cq *cq, const struct gda_completion
 	return true;
 }
 
-/* Peers that are unknown, lost or have no room are a request's alone. */
+/* An error of the peer (unknown, lost, no room) fails only the request, not the queue. */
 static bool gda_efa_fatal(struct gda_status st)
 {
 	return st.cause != GDA_CAUSE_PEER && st.class != GDA_CLASS_RNR;
@@ -358,7 +370,7 @@ static u32 gda_efa_wide_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
 	.syndrome = gda_efa_status,	\
 	.fatal = gda_efa_fatal
 
-/* Queues of entries of 128 bytes, which have inline payload. */
+/* The table for queues with 128-byte entries, which can hold inline payload. */
 static const struct gda_dialect_ops gda_dialect_efa_wide = {
 	GDA_EFA_OPS,
 	.slot_bytes = GDA_EFA_WIDE_BYTES,

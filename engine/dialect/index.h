@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What an index of 16 bits says that a producer has stored: how many entries it has written.
+ * How to judge the 16-bit index that a producer stores, which counts the entries written.
  *
- * One that has changed since it was read last is, seen from the consumer, one of
+ * An index that has changed since the last scan is, relative to the consumer, one of
  *
  *	ahead by 0 to depth			work; the newest counts
  *	behind by at most 2^15 - depth		stale: stored late, ignored
  *	anything else				no legal producer writes it
  *
- * and the last is an error, not clamped: what it would cover was never written.
+ * The last case is an error and is not clamped: the entries that it would cover were never written.
  */
 #ifndef GDA_ENGINE_INDEX_H
 #define GDA_ENGINE_INDEX_H
@@ -17,7 +17,7 @@
 
 #define GDA_INDEX_HALF	0x8000U
 
-/* How far behind the consumer an index may be. */
+/* How far behind the consumer an index may be and still count as stale. */
 static inline u32 gda_index_stale(u32 depth)
 {
 	return depth > GDA_INDEX_HALF / 2 ? depth : GDA_INDEX_HALF - depth;

@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The mlx5 dialect, the executor's side: how far a send queue is published, and what an entry
- * (WQE) of gda/mlx5.h asks for, in a send queue or in a receive queue. Entries of CQs are
- * mlx5_cq.c's.
+ * The mlx5 dialect, executor side: how far a send queue is published, and what an entry (WQE) of
+ * gda/mlx5.h requests, in a send queue or a receive queue. mlx5_cq.c has the entries of CQs.
  *
  * Published range. User space and devices write the doorbell cell and the doorbell record at
- * any time. Both carry a 16-bit next index, and each is read once per scan; one whose index has
- * not changed since the last scan says nothing (so a producer may leave it alone for ever).
- * index.h says what a changed one may be.
+ * any time. Both carry a 16-bit next index, and each is read once per scan. An index that has not
+ * changed since the last scan is ignored, so a producer may use only one of the two. index.h says
+ * which values a changed index may have.
  *
- * Producers store the record, then the doorbell; so the record is read first: then
- * neither is ever found behind what the other has shown. Producers that ring the
- * doorbell before and after the record (DOCA) can leave the record behind by what one
- * ring covers, up to depth, so that much is stale in any case. At 2^15 slots this
- * leaves no illegal index; there the index inside each entry is what tells.
+ * Producers store the record, then the doorbell. The record is read first, so that neither value is
+ * found behind what the other has shown. Producers that ring the doorbell before and after the
+ * record (DOCA) can leave the record behind by what one ring covers, up to depth, so an index that
+ * far behind is always stale. At 2^15 slots every index is then legal, and only the index inside
+ * each entry detects an error.
  *
- * A doorbell also has the number of its queue. One with another's was stored here by mistake, as
- * BlueFlame's second buffer is: if that is a QP of the same context, that QP fails, and this queue
- * goes on as if nothing had been stored.
+ * A doorbell also carries the number of its queue. A doorbell with another number was stored here
+ * by mistake, as happens with BlueFlame's second buffer: if it names a QP of the same context, that
+ * QP fails, and this queue ignores the store.
  *
- * WQE. An entry is read one segment at a time by gda_mlx5_fetch(), each segment at most
- * once, into private memory; all checks and all use are of that copy. A producer that
- * rewrites an entry meanwhile gets one of the things it wrote, checked, or an error. Not
- * looked at: signature, dci, an immediate the opcode does not carry, reserved words and all
- * of a NOP behind its control segment. The engine executes in order, and needs no fence.
+ * WQE. gda_mlx5_fetch() reads an entry one segment at a time, each at most once, into private
+ * memory; all checks and uses are of that copy. If a producer rewrites an entry meanwhile, the
+ * engine executes one of the versions, checked, or reports an error. The engine ignores signature,
+ * dci, an immediate that the opcode does not carry, reserved words, and all of a NOP behind its
+ * control segment. The engine executes in order and needs no fence.
  */
 #include "index.h"
 #include "mlx5_wqe.h"
 
-/* Opcode and operand size of a masked atomic, as gda_mlx5_decode() looks at them. */
+/* Opcode and operand size of a masked atomic, as gda_mlx5_decode() compares them. */
 #define GDA_MLX5_MASKED(bytes, op) \
 	((u32)GDA_MLX5_OPMOD_##bytes##BYTE << 24 | (u32)GDA_MLX5_MASKED_##op)
 
@@ -46,20 +45,21 @@ static u32 gda_mlx5_read_rec(const struct gda_engine_qp *q)
 
 static u64 gda_mlx5_read_db(const struct gda_engine_qp *q)
 {
-	/* as above */
+	/* pairs with the producer's release: the entries are read after it */
 	return gda_be64_to_cpu(smp_load_acquire(q->db));
 }
 
-/* Bits 8..23 of the first four bytes of a doorbell; producers may spill above them. */
+/* Bits 8..23 of the first four bytes of a doorbell; producers may set bits above them. */
 static u32 gda_mlx5_db_index(u64 db)
 {
 	return (u32)(db >> 40) & 0xffff;
 }
 
 /*
- * A doorbell whose index is new, and not that of the record. One that has the number of another
- * queue and the new index of this one's record is not told apart, for the number is not looked at
- * then: what this queue's own producer has published goes on, and the other queue does not err.
+ * Judge a doorbell whose index is new and differs from the record's. A doorbell that has another
+ * queue's number and the same new index as the record does not get here, as the number is then
+ * not checked: this queue continues with what its own producer published, and the other queue
+ * does not fail.
  */
 static void gda_mlx5_judge_db(const struct gda_engine_qp *q, u64 db, struct gda_ring_scan *scan)
 {
@@ -73,7 +73,10 @@ static void gda_mlx5_judge_db(const struct gda_engine_qp *q, u64 db, struct gda_
 	gda_index_judge(q, scan->db, scan);
 }
 
-/* One of both is new, or they differ. By value, so that the caller's is in registers. */
+/*
+ * Slow path: the indices differ, or one is new. Returns by value to keep the caller's in
+ * registers.
+ */
 static noinline struct gda_ring_scan gda_mlx5_published_apart(const struct gda_engine_qp *q,
 							      u32 rec, u64 db)
 {
@@ -101,7 +104,7 @@ static __always_inline void gda_mlx5_published(const struct gda_engine_qp *q,
 	scan->ahead = (u32)(q->pi - q->ci);
 	scan->stray = 0;
 	scan->illegal = false;
-	/* most producers store one index to both, and one index is judged once */
+	/* most producers store the same index to both, so judge it once */
 	if (likely(scan->rec != q->seen_dbrec && scan->rec == scan->db))
 		gda_index_judge(q, scan->rec, scan);
 	else if (unlikely(scan->rec != q->seen_dbrec || scan->db != q->seen_db))
@@ -123,7 +126,7 @@ static __always_inline void gda_mlx5_decode_remote(const u64 *slot, struct gda_w
 	work->remote.key = (u32)(gda_mlx5_word(&seg, 1) >> 32);
 }
 
-/* RDMA_WRITE and RDMA_READ: no local part, data segments, or (not READ) inline data. */
+/* Decode RDMA_WRITE and RDMA_READ: no local part, data segments, or (WRITE only) inline data. */
 static __always_inline struct gda_status
 gda_mlx5_decode_rdma(const struct gda_engine_qp *q, const u64 *slot, u32 ds, u8 op,
 		     struct gda_work *work)
@@ -151,7 +154,7 @@ gda_mlx5_decode_rdma(const struct gda_engine_qp *q, const u64 *slot, u32 ds, u8 
 	return gda_mlx5_decode_list(q, 3, ds, work);
 }
 
-/* RDMA_WRITE_IMM. */
+/* Decode RDMA_WRITE_IMM. */
 static noinline struct gda_status
 gda_mlx5_decode_write_imm(const struct gda_engine_qp *q, const u64 *slot, u32 ds, u32 imm,
 			  struct gda_work *work)
@@ -161,7 +164,7 @@ gda_mlx5_decode_write_imm(const struct gda_engine_qp *q, const u64 *slot, u32 ds
 	return gda_mlx5_decode_rdma(q, slot, ds, GDA_OP_WRITE_IMM, work);
 }
 
-/* SEND and SEND_IMM: data segments, inline data, or neither, behind the control segment. */
+/* Decode SEND and SEND_IMM: data segments, inline data or neither, behind the control segment. */
 static noinline struct gda_status
 gda_mlx5_decode_send(const struct gda_engine_qp *q, const u64 *slot, u32 ds, u8 op,
 		     struct gda_work *work)
@@ -185,7 +188,7 @@ gda_mlx5_decode_send(const struct gda_engine_qp *q, const u64 *slot, u32 ds, u8 
 	return gda_mlx5_decode_list(q, 2, ds, work);
 }
 
-/* Decode the remote address segment of an atomic. Return: whether @ds is right for it. */
+/* Decode the remote address segment of an atomic. Return: whether @ds fits the operation. */
 static bool gda_mlx5_decode_target(const u64 *slot, u32 ds, u32 want, u8 op, u32 width,
 				   struct gda_work *work)
 {
@@ -209,7 +212,7 @@ static struct gda_status gda_mlx5_decode_result(const u64 *slot, u32 n,
 	return gda_status(GDA_CLASS_NONE, 0);
 }
 
-/* ATOMIC_FA and ATOMIC_CS, and the 8-byte MASKED_FA, whose boundary is in "compare". */
+/* Decode ATOMIC_FA, ATOMIC_CS and the 8-byte MASKED_FA, whose boundary is in "compare". */
 static noinline struct gda_status gda_mlx5_decode_atomic(const u64 *slot, u32 ds, u8 op,
 							 struct gda_work *work)
 {
@@ -223,7 +226,9 @@ static noinline struct gda_status gda_mlx5_decode_atomic(const u64 *slot, u32 ds
 	return gda_mlx5_decode_result(slot, 3, work);
 }
 
-/* 4-byte MASKED_FA and MASKED_CS: four words; the former's last two say nothing. */
+/*
+ * Decode the 4-byte MASKED_FA and MASKED_CS: four words, of which MASKED_FA ignores the last two.
+ */
 static noinline struct gda_status gda_mlx5_decode_masked4(const u64 *slot, u32 ds, u8 op,
 							  struct gda_work *work)
 {
@@ -236,12 +241,12 @@ static noinline struct gda_status gda_mlx5_decode_masked4(const u64 *slot, u32 d
 	work->compare = gda_mlx5_half(&seg, 1);
 	work->swap_mask = gda_mlx5_half(&seg, 2);
 	work->compare_mask = gda_mlx5_half(&seg, 3);
-	/* as ConnectX stores the old value; one of 8 bytes is stored in host order */
+	/* ConnectX stores a 4-byte old value in big endian and an 8-byte one in host order */
 	work->flags |= GDA_WORK_BIG_ENDIAN;
 	return gda_mlx5_decode_result(slot, 3, work);
 }
 
-/* 8-byte MASKED_CS: operands, masks, and the result in a second slot. */
+/* Decode the 8-byte MASKED_CS: operands, masks, and the result in a second slot. */
 static noinline struct gda_status
 gda_mlx5_decode_masked_cs8(const struct gda_engine_qp *q, const u64 *slot, u32 ds,
 			   struct gda_work *work)
@@ -260,7 +265,7 @@ gda_mlx5_decode_masked_cs8(const struct gda_engine_qp *q, const u64 *slot, u32 d
 	return gda_mlx5_decode_result(gda_mlx5_slot(q, 1), 0, work);
 }
 
-/* One data segment behind the control segment, and no remote address. */
+/* Decode DUMP: one data segment behind the control segment, no remote address. */
 static noinline struct gda_status gda_mlx5_decode_dump(const u64 *slot, u32 ds,
 						       struct gda_work *work)
 {
@@ -276,7 +281,7 @@ static noinline struct gda_status gda_mlx5_decode_dump(const u64 *slot, u32 ds,
 	return gda_status(GDA_CLASS_NONE, 0);
 }
 
-/* A CQ's number and the index of an entry, behind 8 reserved bytes. */
+/* Decode WAIT: the number of a CQ and the index of an entry, behind 8 reserved bytes. */
 static noinline struct gda_status gda_mlx5_decode_wait(const u64 *slot, u32 ds,
 						       struct gda_work *work)
 {
@@ -348,7 +353,7 @@ static u32 gda_mlx5_posted(const struct gda_engine_rq *rq)
 	return (posted - READ_ONCE(rq->taken)) & 0xffff;
 }
 
-/* A segment of a receive's list. Return: false if the list ends before it. */
+/* Decode one segment of a receive's list. Return: false if the list ends before it. */
 static bool gda_mlx5_recv_data(const struct gda_mlx5_seg *seg, struct gda_recv *out)
 {
 	struct gda_sge *sge = &out->sge[out->nsge];

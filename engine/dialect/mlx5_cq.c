@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The mlx5 dialect, the executor's side: the bytes of completion queue entries (CQEs).
+ * The mlx5 dialect, executor side: the bytes of completion queue entries (CQEs).
  *
- * A poller that sees bytes 60..63 of an entry sees the rest of it, and everything the
- * work request moved: they are one aligned store, released, and the last. Nothing is read
- * from the entries. The consumer's record is any number a user likes: it can make the CQ
- * fail, nothing else. On a collapsed CQ the words that name the first error are stored
- * whole and with the same value ever after, so they can be read at any time once an error
+ * A poller that sees bytes 60..63 of an entry sees the rest of the entry and everything that the
+ * work request moved: those bytes are stored last, as one aligned store with release semantics. The
+ * executor reads nothing from entries. The consumer's record is an untrusted number: a bad one can
+ * make the CQ fail and has no other effect. On a collapsed CQ the words that name the first error
+ * are stored whole and never change again, so a poller may read them at any time after the error
  * shows.
  */
 #include <gda/mlx5.h>
 #include "engine.h"
 #include "mlx5_cq.h"
 
-/* The opcode of an entry that says that the ring goes on elsewhere; CQs of /dev/gda have none. */
+/* Opcode of the entry that says that the ring continues elsewhere; CQs of /dev/gda have none. */
 #define GDA_MLX5_CQE_MOVED	5U
 
 #define GDA_MLX5_CQE_LAP0	(GDA_MLX5_CQE_INVALID << 4 | 1)	/* not valid in lap 0 */
@@ -23,8 +23,8 @@ static_assert(GDA_MLX5_CQE_BYTES <= GDA_ENGINE_MAX_CQE_BYTES);
 /* The part of a CQE that is written, as words; bytes 0..15 are reserved. */
 struct gda_mlx5_cqe_words {
 	u8 rsvd[16];
-	__be64 lid;		/* 16: of the sender of a datagram, 2 bytes */
-	__be64 source;		/* 24: likewise: has it a global header, service level, QP number */
+	__be64 lid;		/* 16: LID of a datagram's sender, 2 bytes */
+	__be64 source;		/* 24: of a datagram: GRH flag, service level, QP number */
 	__be64 uidx_imm;	/* 32 */
 	__be64 count;		/* 40: byte_cnt, or first_error */
 	__be64 status;		/* 48: timestamp, or the syndromes */
@@ -50,7 +50,7 @@ static_assert(offsetof(struct gda_mlx5_err_cqe, vendor_err_synd) == 54);
 static_assert(offsetof(struct gda_mlx5_err_cqe, syndrome) == 55);
 static_assert(offsetof(struct gda_mlx5_err_cqe, s_wqe_opcode_qpn) == 56);
 
-/* A cause is stored as it is. */
+/* The executor stores a cause as the vendor syndrome, unchanged. */
 static_assert((u32)GDA_CAUSE_NONE == GDA_MLX5_VENDOR_NONE);
 static_assert((u32)GDA_CAUSE_DOORBELL == GDA_MLX5_VENDOR_DOORBELL);
 static_assert((u32)GDA_CAUSE_INDEX == GDA_MLX5_VENDOR_INDEX);
@@ -96,7 +96,7 @@ void gda_mlx5_preset(struct gda_engine_cq *cq)
 	u32 i;
 
 	if (cq->collapsed) {
-		/* counter 0xffff: index 0 is not complete, by every polling rule */
+		/* wqe_counter 0xffff: by every polling rule, index 0 is not complete yet */
 		memset(entry, 0xff, GDA_MLX5_CQE_BYTES);
 		return;
 	}
@@ -106,23 +106,23 @@ void gda_mlx5_preset(struct gda_engine_cq *cq)
 	}
 }
 
-/* Both counts modulo 2^24: a consumer index ahead of the producer is more than any depth, too. */
+/* Both counts are modulo 2^24, so a consumer index ahead of the producer also exceeds any depth. */
 static u32 gda_mlx5_cq_consumer(const struct gda_engine_cq *cq)
 {
-	/* pairs with the consumer's release: it has read the entry we overwrite */
+	/* pairs with the consumer's release: the consumer has read the entry that is overwritten */
 	return gda_be32_to_cpu(smp_load_acquire(cq->consumer));
 }
 
-/* Is @consumer the index that was there at the last move? It comes again each 2^24 entries. */
+/* Return: whether @consumer is the index of the last move. It recurs every 2^24 entries. */
 static bool gda_mlx5_cq_moved_at(const struct gda_engine_cq *cq, u32 consumer)
 {
 	return cq->moves && consumer == cq->moved_at && cq->producer - cq->moved <= cq->depth;
 }
 
-/* Entries that the consumer has not read, where @consumer is its index. */
+/* Return: how many entries the consumer, whose index is @consumer, has not read. */
 static noinline u32 gda_mlx5_cq_unread(const struct gda_engine_cq *cq, u32 consumer)
 {
-	/* it has read those of its moves as well, and says so when it polls again */
+	/* the consumer has read the move entries too, but counts them only when it polls again */
 	if (gda_mlx5_cq_moved_at(cq, consumer))
 		consumer += cq->moves;
 	return ((u32)cq->producer - consumer) & 0xffffff;
@@ -140,8 +140,8 @@ static bool gda_mlx5_cq_full(const struct gda_engine_cq *cq)
 }
 
 /*
- * The opcode of an entry, and of what came from the peer, by the kind of completion: the requester's
- * own may be of another dialect.
+ * For each kind of completion, the CQE opcode and the opcode reported for the peer's request,
+ * which may come from a queue of another dialect.
  */
 static const struct gda_mlx5_cqe_kind {
 	u8 opcode;
@@ -154,7 +154,7 @@ static const struct gda_mlx5_cqe_kind {
 	[GDA_COMPLETION_RECV_ERROR] = { GDA_MLX5_CQE_RESP_ERR, 0 },
 };
 
-/* Store an entry, and count it: @op is its opcode, and @sop that of the work. */
+/* Store and count an entry. @op is its opcode, @sop the opcode of the work request. */
 static __always_inline bool gda_mlx5_store(struct gda_engine_cq *cq, const struct gda_completion *c,
 					   struct gda_mlx5_cqe_words *cqe, u32 op, u32 sop,
 					   u64 count, u64 status)
@@ -172,7 +172,7 @@ static __always_inline bool gda_mlx5_store(struct gda_engine_cq *cq, const struc
 	return true;
 }
 
-/* Where what a receive took comes from: zeros, but of a datagram. */
+/* Store the sender of a received message: zeros unless it is a datagram. */
 static void gda_mlx5_store_source(const struct gda_completion *c, struct gda_mlx5_cqe_words *cqe)
 {
 	u32 source = (u32)c->global << 28 | (u32)c->sl << 24 | c->source;
@@ -181,7 +181,7 @@ static void gda_mlx5_store_source(const struct gda_completion *c, struct gda_mlx
 	WRITE_ONCE(cqe->source, gda_be64((u64)source << 32));
 }
 
-/* An entry of an error, or of a receive. */
+/* Write the CQE of an error or of a receive. */
 static noinline bool gda_mlx5_finish_other(struct gda_engine_cq *cq, const struct gda_completion *c,
 					   struct gda_mlx5_cqe_words *cqe)
 {
@@ -219,8 +219,8 @@ u32 gda_mlx5_arm(const struct gda_engine_cq *cq, u32 word, u64 *read)
 }
 
 /*
- * The consumer copies what it has not read to the places behind: the entry that is written here
- * has counted, and is not copied. So a ring with all of it must not be overfull.
+ * The consumer copies its unread entries to the new ring. The move entry written here is counted
+ * but not copied, so the ring must not be overfull with it.
  */
 bool gda_mlx5_move(struct gda_engine_cq *cq, void *entries, u32 depth)
 {

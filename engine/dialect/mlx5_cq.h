@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/*
- * What the files of the mlx5 dialect share: operations of its tables (dialect.h).
- */
+/* Operations of the mlx5 dialect's tables (dialect.h) that its files share. */
 #ifndef GDA_ENGINE_MLX5_CQ_H
 #define GDA_ENGINE_MLX5_CQ_H
 
@@ -9,30 +7,30 @@
 
 #define GDA_MLX5_CQE_BYTES	64
 
-/* Queues of unreliable connections (mlx5_uc.c). */
+/* The table for queues of unreliable connections (mlx5_uc.c). */
 extern const struct gda_dialect_ops gda_mlx5_uc;
 
-/* Queues of datagrams (mlx5_ud.c). */
+/* The table for queues of datagrams (mlx5_ud.c). */
 extern const struct gda_dialect_ops gda_mlx5_ud;
 
 /* mlx5.c */
 
 /**
- * gda_mlx5_scan - as gda_dialect_ops.published, and the next two likewise
+ * gda_mlx5_scan - see gda_dialect_ops.published
  * @q: the queue
  * @scan: out
  */
 void gda_mlx5_scan(const struct gda_engine_qp *q, struct gda_ring_scan *scan);
 
 /**
- * gda_mlx5_record - fill in a record that says what the last one said
+ * gda_mlx5_record - see gda_dialect_ops.record
  * @q: the queue
  * @rec: out: the record
  */
 void gda_mlx5_record(const struct gda_engine_qp *q, __be32 *rec);
 
 /**
- * gda_mlx5_fatal - does a queue die of an error? A connection ends with its first
+ * gda_mlx5_fatal - see gda_dialect_ops.fatal; a connection ends with its first error
  * @st: the error
  *
  * Return: true.
@@ -42,7 +40,7 @@ bool gda_mlx5_fatal(struct gda_status st);
 /* mlx5_cq.c */
 
 /**
- * gda_mlx5_syndrome - as gda_dialect_ops.syndrome, and the next ones likewise
+ * gda_mlx5_syndrome - see gda_dialect_ops.syndrome
  * @st: the status
  *
  * Return: enum gda_mlx5_syndrome.
@@ -56,31 +54,31 @@ u8 gda_mlx5_syndrome(struct gda_status st);
 void gda_mlx5_preset(struct gda_engine_cq *cq);
 
 /**
- * gda_mlx5_finish - write an outcome as one entry
+ * gda_mlx5_finish - write a completion as one entry
  * @cq: the CQ
- * @c: the outcome
+ * @c: the completion
  *
  * Return: false if there is no room.
  */
 bool gda_mlx5_finish(struct gda_engine_cq *cq, const struct gda_completion *c);
 
 /**
- * gda_mlx5_arm - how a consumer's word arms a CQ
+ * gda_mlx5_arm - see gda_dialect_ops.arm
  * @cq: the CQ
- * @word: what it has stored behind its index
- * @read: out: entries that it had read then
+ * @word: the word that the consumer stored behind its index
+ * @read: out: how many entries the consumer had read then
  *
  * Return: GDA_CQ_ARM*.
  */
 u32 gda_mlx5_arm(const struct gda_engine_cq *cq, u32 word, u64 *read);
 
 /**
- * gda_mlx5_move - as gda_dialect_ops.move
- * @cq: a CQ
- * @entries: where it goes on
- * @depth: with how many places
+ * gda_mlx5_move - see gda_dialect_ops.move
+ * @cq: the CQ
+ * @entries: the new ring
+ * @depth: places of the new ring
  *
- * Return: false if it does not.
+ * Return: false if the CQ was not moved.
  */
 bool gda_mlx5_move(struct gda_engine_cq *cq, void *entries, u32 depth);
 

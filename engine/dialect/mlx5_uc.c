@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The mlx5 dialect's queues of unreliable connections. Their WQEs are those of reliable ones, of
- * fewer kinds: what needs an answer there is not.
+ * Unreliable connections of the mlx5 dialect. Their WQEs are those of reliable connections
+ * without the operations that need an answer.
  */
 #include <gda/mlx5.h>
 #include "mlx5_cq.h"

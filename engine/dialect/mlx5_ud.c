@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The mlx5 dialect's queues of datagrams. A send there has an address vector of three segments
- * behind the control segment, which says for whom it is, and is looked at again for each; there is
- * nothing else but NOPs.
+ * Datagram queues of the mlx5 dialect. A send has a three-segment address vector behind the
+ * control segment. The vector names the receiver, which is looked up for each send. The only
+ * other operation is NOP.
  */
 #include "mlx5_wqe.h"
 
 #define GDA_MLX5_AV_SEGS	3U
-#define GDA_MLX5_UD_DATA	(1U + GDA_MLX5_AV_SEGS)	/* number of the first segment of data */
-#define GDA_MLX5_AV_EXTENDED	0x80000000U	/* beside the QP number: it has all three segments */
+#define GDA_MLX5_UD_DATA	(1U + GDA_MLX5_AV_SEGS)	/* number of the first data segment */
+#define GDA_MLX5_AV_EXTENDED	0x80000000U	/* beside the QP number */
 #define GDA_MLX5_AV_GRH		0x40000000U	/* beside the flow label */
 #define GDA_MLX5_GRH_VERSION	6U
 
-/* Return: false if the vector is one of another length. */
+/* Return: false if the address vector does not have three segments. */
 static bool gda_mlx5_decode_av(const struct gda_engine_qp *q, struct gda_datagram *to)
 {
 	struct gda_mlx5_seg key = gda_mlx5_fetch_far(q, 1);
 	struct gda_mlx5_seg path = gda_mlx5_fetch_far(q, 2);
 	struct gda_mlx5_seg gid = gda_mlx5_fetch_far(q, 3);
 	u32 number = gda_mlx5_half(&key, 2);
-	u32 port = gda_mlx5_half(&key, 3);	/* rate and service level, path bits, LID 2 */
-	u32 class = gda_mlx5_half(&path, 2);	/* 2 of something else, traffic class, hop limit */
+	u32 port = gda_mlx5_half(&key, 3);	/* rate, SL, path bits, LID (2 bytes) */
+	u32 class = gda_mlx5_half(&path, 2);	/* 2 bytes unused, class, hop limit */
 	u32 flow = gda_mlx5_half(&path, 3);
 
 	to->key = gda_mlx5_half(&key, 0);
@@ -35,7 +35,7 @@ static bool gda_mlx5_decode_av(const struct gda_engine_qp *q, struct gda_datagra
 	return number & GDA_MLX5_AV_EXTENDED;
 }
 
-/* SEND and SEND_IMM: data segments, inline data, or neither, behind the address vector. */
+/* Decode SEND and SEND_IMM: data segments, inline data or neither, behind the address vector. */
 static struct gda_status gda_mlx5_ud_decode_send(const struct gda_engine_qp *q, u32 ds, u8 op,
 						 struct gda_work *work)
 {
@@ -81,7 +81,7 @@ static struct gda_status gda_mlx5_ud_decode(const struct gda_engine_qp *q, u32 a
 	}
 }
 
-/* A NOP has no receiver, and its @to is that of another. */
+/* A NOP has no receiver: the decoder left q->work.to as an earlier request set it. */
 static struct gda_status gda_mlx5_ud_route(struct gda_engine_qp *q, struct gda_engine_qp **peer)
 {
 	*peer = q->work.op == GDA_OP_NOP ? NULL : gda_host_datagram(q);

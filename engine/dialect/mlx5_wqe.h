@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What WQEs of the mlx5 dialect consist of, in queues of connections (mlx5.c, which says what holds
- * for all) and of datagrams (mlx5_ud.c): the only readers of queue memory, the control segment, and
- * what is local.
+ * Decoding of WQEs that connected queues (mlx5.c, whose header has the rules) and datagram queues
+ * (mlx5_ud.c) share: the only functions that read queue memory, the control segment, and local
+ * data.
  */
 #ifndef GDA_ENGINE_MLX5_WQE_H
 #define GDA_ENGINE_MLX5_WQE_H
@@ -12,10 +12,10 @@
 #include "visit.h"
 
 #define GDA_MLX5_SEGS_PER_SLOT	(GDA_MLX5_SLOT_BYTES / GDA_MLX5_SEG_BYTES)
-#define GDA_MLX5_MAX_DS		63	/* longest WQE that is executed, in segments... */
-#define GDA_MLX5_MAX_SLOTS	16	/* ...and in slots */
+#define GDA_MLX5_MAX_DS		63	/* longest WQE that is executed, in segments */
+#define GDA_MLX5_MAX_SLOTS	16	/* the same, in slots */
 
-/* A private copy of one segment: its two words, in memory order and in host order. */
+/* A private copy of one segment: two words, as they lie in memory. */
 struct gda_mlx5_seg {
 	u64 raw[2];
 };
@@ -25,7 +25,7 @@ static __always_inline u64 gda_mlx5_word(const struct gda_mlx5_seg *seg, u32 i)
 	return gda_be64_to_cpu((__force __be64)seg->raw[i]);
 }
 
-/* The first and the second 32-bit word of the first half of a segment; and so on. */
+/* Return: 32-bit word number @i of a segment, in host order. */
 static __always_inline u32 gda_mlx5_half(const struct gda_mlx5_seg *seg, u32 i)
 {
 	return (u32)(gda_mlx5_word(seg, i / 2) >> (i % 2 ? 0 : 32));
@@ -37,7 +37,7 @@ static __always_inline const u64 *gda_mlx5_slot(const struct gda_engine_qp *q, u
 	       (GDA_MLX5_SLOT_BYTES / sizeof(u64));
 }
 
-/* Segment number @n of a slot. The only reader of queue memory. */
+/* Copy segment number @n of a slot. Queue memory is read nowhere else. */
 static __always_inline struct gda_mlx5_seg gda_mlx5_fetch(const u64 *slot, u32 n)
 {
 	struct gda_mlx5_seg copy;
@@ -57,7 +57,7 @@ static struct gda_status gda_mlx5_bad_length(void)
 	return gda_status(GDA_CLASS_LOCAL, GDA_CAUSE_LENGTH);
 }
 
-/* Neighbours that the compiler stores as one. */
+/* The compiler combines these adjacent members into one store. */
 static __always_inline void gda_mlx5_set_shape(struct gda_work *work, u8 op, u8 nsge)
 {
 	work->op = op;
@@ -66,8 +66,8 @@ static __always_inline void gda_mlx5_set_shape(struct gda_work *work, u8 op, u8 
 }
 
 /*
- * One data segment. A zero byte count would mean 2^31, more than we move; and one
- * that is inline has its top bit set, so it is too long where it may not be.
+ * Decode one data segment. A byte count of 0 would mean 2^31 bytes, which exceeds the maximum. An
+ * inline segment has the top bit set, so it is refused as too long.
  */
 static __always_inline bool gda_mlx5_decode_data(const struct gda_mlx5_seg *seg,
 						 struct gda_sge *sge)
@@ -80,14 +80,14 @@ static __always_inline bool gda_mlx5_decode_data(const struct gda_mlx5_seg *seg,
 	return sge->len - 1 < GDA_ENGINE_MAX_MSG;
 }
 
-/* Segment number @n of the entry, which may begin in the last slot of the ring. */
+/* Copy segment number @n of the entry, which may wrap past the end of the ring. */
 static __always_inline struct gda_mlx5_seg gda_mlx5_fetch_far(const struct gda_engine_qp *q, u32 n)
 {
 	return gda_mlx5_fetch(gda_mlx5_slot(q, n / GDA_MLX5_SEGS_PER_SLOT),
 			      n % GDA_MLX5_SEGS_PER_SLOT);
 }
 
-/* Data segments from the second on, which is segment number @n, up to the @ds of the entry. */
+/* Decode the data segments from the second one, segment number @n, to the end of the entry, @ds. */
 static noinline struct gda_status gda_mlx5_decode_list(const struct gda_engine_qp *q, u32 n,
 						       u32 ds, struct gda_work *work)
 {
@@ -107,8 +107,8 @@ static noinline struct gda_status gda_mlx5_decode_list(const struct gda_engine_q
 }
 
 /*
- * Inline payload begins behind the count in @seg, which is segment number @first, and goes on in
- * whole segments.
+ * Copy inline payload. It begins behind the byte count in @seg, which is segment number @first,
+ * and continues in whole segments.
  */
 static __always_inline struct gda_status
 gda_mlx5_copy_inline(const struct gda_engine_qp *q, u32 first, u32 ds, struct gda_mlx5_seg seg,
@@ -120,7 +120,7 @@ gda_mlx5_copy_inline(const struct gda_engine_qp *q, u32 first, u32 ds, struct gd
 
 	if (unlikely(len > GDA_ENGINE_MAX_INLINE))
 		return gda_mlx5_bad_length();
-	/* before anything is copied: only what @ds covers is published */
+	/* checked before the copy: only the segments that @ds covers are published */
 	if (unlikely(ds != first + (len + 4 + GDA_MLX5_SEG_BYTES - 1) / GDA_MLX5_SEG_BYTES))
 		return gda_mlx5_bad_ds();
 	memcpy(work->data, (const u8 *)seg.raw + 4, have);
@@ -136,14 +136,14 @@ gda_mlx5_copy_inline(const struct gda_engine_qp *q, u32 first, u32 ds, struct gd
 	return gda_status(GDA_CLASS_NONE, 0);
 }
 
-/* The event of a solicited work request is the peer's. */
+/* The requester asked for a solicited event, which the peer's CQ gets. */
 static void gda_mlx5_solicit(struct gda_work *work)
 {
 	if (work->flags & GDA_WORK_SOLICITED)
 		work->flags ^= GDA_WORK_SOLICITED | GDA_WORK_SOLICIT;
 }
 
-/* As many segments as its producer likes: a NOP is also what fills a gap. */
+/* A NOP may have any number of segments, for producers also fill gaps with it. */
 static struct gda_status gda_mlx5_decode_nop(struct gda_work *work)
 {
 	gda_mlx5_set_shape(work, GDA_OP_NOP, 0);
@@ -151,7 +151,7 @@ static struct gda_status gda_mlx5_decode_nop(struct gda_work *work)
 	return gda_status(GDA_CLASS_NONE, 0);
 }
 
-/* Not the common case of one slot. Return: false if @ds cannot be. */
+/* Handle an entry of more than one slot. Return: false if @ds is impossible. */
 static noinline bool gda_mlx5_decode_slots(u32 ds, u32 avail, struct gda_work *work)
 {
 	u32 slots = (ds + GDA_MLX5_SEGS_PER_SLOT - 1) / GDA_MLX5_SEGS_PER_SLOT;
@@ -162,7 +162,7 @@ static noinline bool gda_mlx5_decode_slots(u32 ds, u32 avail, struct gda_work *w
 	return slots <= avail && slots <= GDA_MLX5_MAX_SLOTS;
 }
 
-/* Of the control segment: opcode, with opmod, and how many segments there are. */
+/* Return: opcode and opmod of the control segment; gda_mlx5_ds() returns its segment count. */
 static __always_inline u32 gda_mlx5_opcode(const struct gda_mlx5_seg *ctrl)
 {
 	return (u32)(gda_mlx5_word(ctrl, 0) >> 32) & 0xff0000ff;
@@ -173,7 +173,7 @@ static __always_inline u32 gda_mlx5_ds(const struct gda_mlx5_seg *ctrl)
 	return (u32)gda_mlx5_word(ctrl, 0) & 0xff;
 }
 
-/* What the control segment says of any WQE. Return: success, or what is wrong with it. */
+/* Decode the control segment of any WQE. Return: success, or why the entry is illegal. */
 static __always_inline struct gda_status
 gda_mlx5_decode_ctrl(const struct gda_engine_qp *q, const struct gda_mlx5_seg *ctrl, u32 avail,
 		     struct gda_work *work)
@@ -183,7 +183,7 @@ gda_mlx5_decode_ctrl(const struct gda_engine_qp *q, const struct gda_mlx5_seg *c
 
 	work->opcode = (u8)gda_mlx5_opcode(ctrl);
 	work->slots = 1;
-	/* not the producer's entry for this slot: nothing in it can be trusted */
+	/* the producer did not write this entry for this slot: trust nothing in it */
 	if (unlikely((u16)(head >> 40) != (u16)q->ci || (u32)head >> 8 != q->qpn))
 		return gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_INDEX);
 	if (unlikely(ds - 1 >= GDA_MLX5_SEGS_PER_SLOT) &&
