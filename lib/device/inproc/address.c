@@ -3,8 +3,8 @@
  * Address handles and the numbers of QPs within their context, as in kmod/gda_core/address.c; ah.h
  * says what a handle is.
  *
- * Handles of all contexts are made, paired and dropped under dev->peer_lock. Workers find them, and
- * queues by their numbers, without it.
+ * Handles of all contexts are created, paired and dropped under dev->peer_lock. Workers look up
+ * handles, and queues by number, without it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,10 +15,10 @@ struct gda_inproc_address {
 	struct gda_inproc_address *next;	/* of the same context */
 };
 
-/* Of a context that has such queues, or names some. Pages of it that are not used cost nothing. */
+/* A context gets this on first use. Pages of it that are never written take no memory. */
 struct gda_inproc_addresses {
-	u64 serial;			/* no other context has it, or had */
-	u32 next;			/* the number of a handle that is tried next */
+	u64 serial;			/* never used for another context */
+	u32 next;			/* handle number to try next */
 	struct gda_inproc_address *first;
 	struct gda_ah *handle[GDA_AH_NUMBERS];
 	struct gda_engine_qp *queue[GDA_AH_NUMBERS];
@@ -27,12 +27,12 @@ struct gda_inproc_addresses {
 /* One call of GDA_IOC_PEER_ADD. */
 struct gda_inproc_peer {
 	struct gda_inproc_object obj;
-	struct gda_inproc_address *address;	/* once it was killed: to be freed with it, or NULL */
+	struct gda_inproc_address *address;	/* set by kill, freed with this object; or NULL */
 };
 
 static u64 gda_inproc_serial;		/* atomic */
 
-/* A number is tried for each QP that the context has, at most. */
+/* A search for a free number tries at most one more number than the context has QPs. */
 static_assert(GDA_INPROC_MAX_QP < GDA_AH_NUMBERS);
 
 int gda_inproc_addresses_create(struct gda_inproc_context *ctx)
@@ -45,7 +45,7 @@ int gda_inproc_addresses_create(struct gda_inproc_context *ctx)
 	return a ? 0 : -ENOMEM;
 }
 
-/* Of a QP whose dialect names it so: where others find it. */
+/* Return: the place where other contexts look up a QP that requests name by number. */
 static struct gda_engine_qp **gda_inproc_number(const struct gda_inproc_qp *qp)
 {
 	return &qp->obj.ctx->addresses->queue[qp->engine_qp.qpn % GDA_AH_NUMBERS];
@@ -66,7 +66,7 @@ int gda_inproc_number_reserve(struct gda_inproc_qp *qp)
 		pthread_mutex_lock(&gda_inproc.lock);
 		leaf = gda_inproc_table_erase(&gda_inproc.qps, qp->engine_qp.qpn);
 		pthread_mutex_unlock(&gda_inproc.lock);
-		/* a worker may be looking up a number of the leaf */
+		/* a worker may be looking up a number in the leaf */
 		if (leaf)
 			gda_inproc_sync();
 		free(leaf);
@@ -110,7 +110,7 @@ struct gda_engine_qp *gda_host_numbered(void *ctx, u32 number)
 	return smp_load_acquire(&a->queue[number % GDA_AH_NUMBERS]);
 }
 
-/* The context's handle of the one with @serial, or NULL. */
+/* Return: the context's handle of the context with @serial, or NULL. */
 static struct gda_inproc_address *gda_inproc_address_of(const struct gda_inproc_addresses *a,
 							u64 serial)
 {
@@ -121,7 +121,7 @@ static struct gda_inproc_address *gda_inproc_address_of(const struct gda_inproc_
 	return address;
 }
 
-/* A number that is free, or GDA_MAX_PEERS. */
+/* Return: a free handle number, or GDA_MAX_PEERS. */
 static u32 gda_inproc_handle_number(struct gda_inproc_addresses *a)
 {
 	u32 i;
@@ -135,7 +135,7 @@ static u32 gda_inproc_handle_number(struct gda_inproc_addresses *a)
 	return GDA_MAX_PEERS;
 }
 
-/* Have @address be a handle of @ctx that names the context of @a. */
+/* Make @address a handle of @ctx that names the context of @a. */
 static int gda_inproc_address_create(struct gda_inproc_context *ctx,
 				     const struct gda_inproc_addresses *a,
 				     struct gda_inproc_address *address)
@@ -159,8 +159,8 @@ static int gda_inproc_address_create(struct gda_inproc_context *ctx,
 }
 
 /*
- * Fill in @cmd and @peer for the QP that @cmd names. @spare: memory of a new handle, NULL if it was
- * used. dev->peer_lock is held.
+ * Fill in @cmd and @peer for the QP that @cmd names. @spare is memory for a new handle and is set
+ * to NULL if it was used. Called under dev->peer_lock.
  */
 static int gda_inproc_peer_name(struct gda_inproc_context *ctx, struct gda_peer_add *cmd,
 				struct gda_inproc_peer *peer, struct gda_inproc_address **spare)

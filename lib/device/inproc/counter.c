@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Completion counters: cells that the engine adds to and posters can only read. A QP
- * names its counters at creation and keeps them busy.
+ * Completion counters: cells that the engine adds to and posters only read. A QP names its
+ * counters at creation; a counter in use cannot be destroyed.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Completion queues, as in kmod/gda_core/cq.c. The worker or helper that has a completion
- * writes its entry under cq->lock, and nothing reads entries back.
+ * Completion queues, as in kmod/gda_core/cq.c. The worker or helper that completes a request
+ * writes the entry under cq->lock; nothing reads entries back.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -43,7 +43,7 @@ static void gda_inproc_cq_memory_free(struct gda_inproc_context *ctx, struct gda
 	gda_inproc_region_destroy(ctx, cq->region);
 }
 
-/* A QP that waits for it does not find it any more, and learns that at once. */
+/* Unpublish the CQ. A QP that waits for its entries is told to look again, and fails. */
 static void gda_inproc_cq_kill(struct gda_inproc_object *obj)
 {
 	struct gda_inproc_cq *cq = gda_inproc_of(obj, struct gda_inproc_cq, obj);
@@ -89,7 +89,7 @@ static const struct gda_inproc_object_ops gda_inproc_cq_ops = {
 	.region = gda_inproc_cq_region,
 };
 
-/* Reserve a number; lookups do not find it yet. */
+/* Reserve a number that lookups do not find yet. */
 static int gda_inproc_cq_number(struct gda_inproc_cq *cq)
 {
 	int err;
@@ -150,7 +150,7 @@ static int gda_inproc_eventfd_get(int fd)
 		return errno == EMFILE ? -EMFILE : -EBADF;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", copy);
 	n = readlink(path, target, sizeof(target));
-	/* without /proc the type of the descriptor cannot be checked */
+	/* without /proc the type of the descriptor is unknown, so any is accepted */
 	if (n < 0 || (n == sizeof(name) - 1 && !memcmp(target, name, sizeof(name) - 1)))
 		return copy;
 	close(copy);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The devices of this process: contexts, and the calls on them. Each device is an executor's,
- * which carries out the work of the device's contexts. The list of executors is here, and no other
- * file names one: all call it by the table that the context or the queue has.
+ * The devices of this process: contexts, and the calls on them. Each device belongs to an executor,
+ * which carries out the work of its contexts. Only this file names executors, in the list below;
+ * all others call an executor through the table in the context or the queue.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -11,14 +11,14 @@
 #include <unistd.h>
 #include "inproc.h"
 
-/* Executors; the first one's is the device without a name. */
+/* All executors. The first one has the device without a name. */
 static const struct gda_inproc_executor *const gda_inproc_executors[] = {
 	&gda_inproc_soft, &gda_verbs_executor,
 };
 
 #define GDA_INPROC_EXECUTORS	(sizeof(gda_inproc_executors) / sizeof(gda_inproc_executors[0]))
 
-/* Find the executor that @device belongs to, or NULL. */
+/* Return: the executor of @device, or NULL. */
 static const struct gda_inproc_executor *gda_inproc_executor_find(const char *device)
 {
 	size_t i;
@@ -85,8 +85,8 @@ static void gda_inproc_context_shutdown(struct gda_inproc_context *ctx)
 	gda_inproc_object_destroy_all(ctx);
 	gda_inproc_record_stop(ctx);
 	/*
-	 * an access beyond the end of the file is SIGBUS; if this fails, pages stay that nothing
-	 * reads
+	 * After this, accesses beyond the end of the file raise SIGBUS. If it fails, pages remain
+	 * that nothing reads.
 	 */
 	if (ftruncate(ctx->fd, 0))
 		return;
@@ -94,7 +94,10 @@ static void gda_inproc_context_shutdown(struct gda_inproc_context *ctx)
 
 void gda_inproc_context_destroy(struct gda_inproc_context *ctx)
 {
-	/* in a child of fork(2) the other members describe the parent's context */
+	/*
+	 * in a child of fork(2) only ctx->fd is valid: the other members describe the parent's
+	 * context
+	 */
 	if (ctx->generation != gda_inproc.generation) {
 		close(ctx->fd);
 		return;
@@ -261,7 +264,9 @@ static void gda_inproc_context_forked(struct gda_context *c)
 {
 	struct gda_inproc_context *ctx = c->device;
 
-	/* Once: in a child of that child the numbers are those of other files. */
+	/*
+	 * Only in the first child: in a child of that child the descriptors may name other files.
+	 */
 	if (ctx->generation == gda_inproc.generation && ctx->executor->forked)
 		ctx->executor->forked(ctx);
 }
@@ -293,7 +298,7 @@ static void gda_inproc_unmap(struct gda_context *c, void *addr, size_t length)
 {
 	struct gda_inproc_context *ctx = c->device;
 
-	/* in a child of fork(2) the lock may be held by a thread that the child does not have */
+	/* in a child of fork(2) a thread that does not exist there may hold the lock */
 	if (ctx->generation != gda_inproc.generation) {
 		munmap(addr, length);
 		return;

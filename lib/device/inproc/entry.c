@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Decode an entry of a send queue for a flight record: the executor's own decoder, over a queue
- * that may be posted to meanwhile.
+ * Decode an entry of a send queue for a flight record, with the executor's decoder. Posters may
+ * write to the queue meanwhile.
  */
 #include "engine.h"
 #include "gda_internal.h"

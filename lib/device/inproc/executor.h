@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An executor carries out the work of a context, as in kmod/include/gda/executor.h: one table each,
- * with the same names for the same. Calls of one context are one after the other, with ctx->lock
- * held but for those that the table says; what returns void cannot fail. device.c has the list.
+ * An executor carries out the work of a context. As in kmod/include/gda/executor.h it is a table of
+ * operations, with the same names. The calls for one context are serialized by ctx->lock, except
+ * where noted below. Operations that return void cannot fail. device.c lists the executors.
  *
- * One can be attached to a QP later, to serve it in place of the context's (copier/copier.h). It
- * has visit() and poll() only.
+ * An executor can also be attached to a single QP, which it then serves in place of the context's
+ * executor (copier/copier.h). Such an executor has only visit() and poll().
  */
 #ifndef GDA_INPROC_EXECUTOR_H
 #define GDA_INPROC_EXECUTOR_H
@@ -18,56 +18,62 @@ struct gda_inproc_mr;
 struct gda_inproc_qp;
 
 struct gda_inproc_executor {
-	/* Without a lock: is it asked for a device of this name? */
+	/* Called without a lock: does a device of this name belong to the executor? */
 	bool (*has)(const char *device);
-	/* Likewise: fill in name and features of its devices, @n from 0. 0, or -ENOENT: no more. */
+	/*
+	 * Called without a lock: fill in name and features of device @n. 0, or -ENOENT past the
+	 * last.
+	 */
 	int (*describe)(u32 n, struct gda_device_info *info);
-	/* Before all other calls of a context: set ctx->features. 0 or a negative errno */
+	/* The first call for a context: set ctx->features. 0 or a negative errno. */
 	int (*bind)(struct gda_inproc_context *ctx, const char *device);
-	/* After all others. */
+	/* The last call for a context. */
 	void (*unbind)(struct gda_inproc_context *ctx);
 	/*
-	 * Instead of any other, in a child of fork(2): close what a device would keep for the
-	 * parent. NULL: nothing
+	 * Called in a child of fork(2) in place of all others: close descriptors that would keep
+	 * the parent's device open. Optional.
 	 */
 	void (*forked)(struct gda_inproc_context *ctx);
-	/* Its name, and limits that are lower than those that are filled in. */
+	/* Fill in the name, and lower the limits in @cmd to those of the device. */
 	void (*query)(const struct gda_inproc_context *ctx, struct gda_query *cmd);
-	/* Bytes of its own that are allocated with each QP, qp->priv; 0: it sets that itself */
+	/* Bytes to allocate with each QP as qp->priv; 0 if the executor sets qp->priv itself. */
 	size_t qp_size;
 	/*
-	 * A QP that has its number is about to be shown to its worker. If work of it can be in
-	 * flight between two visits, set qp->flight. 0 or a negative errno
+	 * The QP has a number and is about to be published to its worker. Set qp->flight if
+	 * requests can stay in flight between two visits. 0 or a negative errno.
 	 */
 	int (*qp_create)(struct gda_inproc_qp *qp);
 	/* Optional: undo qp_create(). */
 	void (*qp_free)(struct gda_inproc_qp *qp);
 	void (*qp_address)(struct gda_inproc_qp *qp, u8 *address);
 	int (*qp_connect)(struct gda_inproc_qp *qp, const u8 *address);
-	/* Optional: the QP of an address, or NULL; -EINVAL. dev->peer_lock is held. */
+	/*
+	 * Optional: find the QP that has an address; NULL if none, or -EINVAL. Called under
+	 * dev->peer_lock.
+	 */
 	int (*qp_find)(const u8 *address, struct gda_inproc_qp **qp);
-	/* It is being killed: nobody finds its number any more. */
+	/* The QP is being destroyed and its number is unpublished. */
 	void (*qp_disconnect)(struct gda_inproc_qp *qp);
-	/* Optional: the number of the peer that it has named, or 0. */
+	/* Optional: the number of the peer that the QP has requested, or 0. */
 	u32 (*qp_peer)(const struct gda_inproc_qp *qp);
 	/*
-	 * Set mr->mem.key; all else there is filled in. 0 or a negative errno. Without these three
-	 * keys are key.c's, as the engine finds them
+	 * Set mr->mem.key; the rest of @mr is filled in. 0 or a negative errno. An executor
+	 * without these three operations uses the keys of key.c, which the engine can look up.
 	 */
 	int (*mr_map)(struct gda_inproc_mr *mr);
-	/* The key is dead; queues may be at work with the MR until mr_free(). */
+	/* The key is dead; queues may still use the MR until mr_free(). */
 	void (*mr_unmap)(struct gda_inproc_mr *mr);
 	void (*mr_free)(struct gda_inproc_mr *mr);
 	/*
-	 * Serve a queue for a while, in place of gda_engine_visit(); NULL: the engine does. Called
-	 * without a lock, by whoever has the queue's turn. Return: how much was done, in work
-	 * requests, and more than 0 also while the worker is to come again soon
+	 * Serve a queue for a while, called without a lock by the thread that has the queue's
+	 * turn. NULL: gda_engine_visit() serves it. Return: the number of work requests done, or
+	 * more than 0 if the worker shall come again soon.
 	 */
 	u32 (*visit)(struct gda_inproc_qp *qp, u32 wqes, u32 bytes);
 	/*
-	 * Optional: the queue's worker alone visits it. After gda_inproc_poll_later() it calls this
-	 * in every pass, and neither sleeps nor is quiescent, until this is false: nothing is in
-	 * flight
+	 * Optional: only the queue's worker visits the queue. After gda_inproc_poll_later() the
+	 * worker calls poll() in every pass, and neither sleeps nor becomes quiescent until
+	 * poll() returns false because nothing is in flight.
 	 */
 	bool (*poll)(struct gda_inproc_qp *qp);
 };

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory that the program takes away while it is registered: unmapped, made read-only, or
- * behind the end of its file. The load or store of the engine that meets it raises SIGSEGV
- * or SIGBUS in the thread that executes the queue. The handler here jumps back to where
- * that thread began (struct gda_inproc_guard), and the queue fails.
+ * Faults on registered memory: the program has unmapped it, made it read-only, or truncated its
+ * file. The engine's load or store then raises SIGSEGV or SIGBUS in the thread that executes the
+ * queue. The handler here jumps back to where that thread began (struct gda_inproc_guard), and
+ * the queue fails.
  *
- * It is ours only if the thread is executing a queue and the address is inside an MR.
- * Everything else goes to whatever handled the signal before, or is fatal as it was. The
- * handler is set when memory is registered for the first time, and stays: a handler that
- * the program sets later is the one that runs.
+ * The handler acts only if the thread is executing a queue and the address is inside an MR. It
+ * passes all other signals to the previous handler or default action. The handler is installed at
+ * the first registration and stays; a handler that the program installs later replaces it.
  *
- * The jump leaves no lock behind. The engine touches the memory of MRs while it holds
- * none, and a lock is held only around memory of the device's own, where a fault is not
- * ours. Nor does it leave half a step: a work request that has not finished is the first
- * that has no outcome, so the queue fails at it (gda_engine_fail_queue()); where several are in
- * flight (order.h) the one that was being carried out is known.
+ * The jump leaves no lock held: the engine holds none while it accesses MRs, and locks protect only
+ * the device's own memory, where the handler does not act. Nor does it leave a step half done: the
+ * unfinished work request is the first without a completion, so the queue fails at it
+ * (gda_engine_fail_queue()). If several are in flight, order.h records which one was being carried
+ * out.
  */
 #define _GNU_SOURCE
 #include <signal.h>
 #include "inproc.h"
 #include "order.h"
 
-/* Allocated with the thread: a signal handler must not allocate it. */
+/* Thread-local memory is allocated with the thread, as a signal handler must not allocate it. */
 __attribute__((tls_model("initial-exec")))
 _Thread_local struct gda_inproc_guard *gda_inproc_guard;
 
@@ -35,8 +34,8 @@ static bool gda_inproc_mr_covers(const struct gda_inproc_mr *mr, u64 addr)
 }
 
 /*
- * Find the MR that has @addr. The caller is executing a queue, so MRs that it finds are not
- * freed. The MR may be any of the process: a fault handler takes no lock to choose one.
+ * Find the MR that has @addr. The caller is executing a queue, so MRs found here are not freed.
+ * MRs of all contexts are searched: a fault handler may not take a lock to select one.
  */
 static const struct gda_inproc_mr *gda_inproc_mr_at(u64 addr)
 {
@@ -57,7 +56,7 @@ static const struct gda_inproc_mr *gda_inproc_mr_at(u64 addr)
 	return NULL;
 }
 
-/* Do with the signal what would have been done without this file. */
+/* Handle the signal as the previous handler or default action would. */
 static void gda_inproc_fault_pass(int sig, siginfo_t *info, void *context)
 {
 	const struct sigaction *before = &gda_inproc_before[sig == SIGBUS];
@@ -68,7 +67,7 @@ static void gda_inproc_fault_pass(int sig, siginfo_t *info, void *context)
 		return;
 	if (!(before->sa_flags & SA_SIGINFO) &&
 	    (before->sa_handler == SIG_DFL || before->sa_handler == SIG_IGN)) {
-		/* a fault is repeated on return, with the default action */
+		/* the fault recurs on return, now with the default action */
 		signal(sig, SIG_DFL);
 		if (info->si_code <= 0)
 			raise(sig);
@@ -101,7 +100,7 @@ static void gda_inproc_fault_start(void)
 {
 	struct sigaction ours = {
 		.sa_sigaction = gda_inproc_fault_handler,
-		/* with the jump in mind: nothing that would have to be unblocked */
+		/* SA_NODEFER: after the jump no signal needs to be unblocked */
 		.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER,
 	};
 
@@ -121,7 +120,7 @@ void gda_inproc_fault(struct gda_inproc_guard *guard)
 	u8 class = guard->key == q->work.remote.key ? GDA_CLASS_REMOTE_OP : GDA_CLASS_LOCAL;
 
 	guard->qp = NULL;
-	/* it need not be the first without an outcome there */
+	/* the request that faulted need not be the first without a completion */
 	if (q->order && q->order->stepping != GDA_ORDER_NONE)
 		gda_order_fault(q->order, gda_status(class, GDA_CAUSE_IO));
 	else

@@ -1,42 +1,40 @@
 // SPDX-License-Identifier: MIT
 /*
- * Helping: a thread that waits for work of a queue executes the queue itself, in place of
- * a worker that has no processor, or has one too far away. The waiting thread is the one
- * that has nothing better to do.
+ * Helping: a thread that waits for a queue's work executes the queue itself, in place of a worker
+ * that has no processor or runs on a distant one.
  *
  * qp->turn says which thread may visit a queue:
  *
- *	FREE	nobody visits it: who does makes it HELD
- *	HELD	somebody visits it, a helper or its worker
- *	MINE	its worker, at any time, without an atomic operation: it found work last
- *	ASKED	the same, and a helper would like to: the worker makes it FREE
+ *	FREE	no thread visits the queue; to visit, a thread sets HELD
+ *	HELD	a helper or the worker is visiting
+ *	MINE	the worker may visit at any time without an atomic operation: it found work last
+ *	ASKED	as MINE, and a helper has asked for the queue: the worker sets FREE
  *
- * So a queue that nobody waits for costs its worker a load. A worker makes its queues FREE
- * before it sleeps. From a queue that was helped since its worker looked last the worker
- * keeps away, and only looks again later (gda_inproc_stand_back()).
+ * So a queue that no thread waits for costs its worker one load. A worker sets its queues FREE
+ * before it sleeps. If a queue was helped since its worker's last pass, the worker leaves the queue
+ * to the helper and checks again later (gda_inproc_stand_back()).
  *
- * A helper has pointers to objects, like a worker: it finds them while it has taken a seat
- * (quiesce.c). The visit of a helper has the budget of a worker's, so that is how long
- * gda_inproc_sync() waits for it.
+ * A helper holds pointers to objects, as a worker does, but only while it has a seat (quiesce.c).
+ * A helper's visit has the same budget as a worker's, which bounds the wait of gda_inproc_sync().
  */
 #include "inproc.h"
 #include "race.h"
 #include "waiter.h"
 
-/* Polls before a waiter asks a worker that is at work, which may be about to finish. */
+/* Polls before a waiter asks a busy worker for the queue; the worker may be about to finish. */
 #define GDA_INPROC_ASK		4U
 /*
- * Polls before one that wants room in a ring helps at all: poster and worker together are
- * faster than the poster alone. So a wait that has lasted longer was for such work, or the
- * worker is away...
+ * Polls before a thread that waits for room in a ring helps. Poster and worker together are
+ * faster than the poster alone, so it helps only after a long wait: the requests are large, or
+ * the worker does not run.
  */
 #define GDA_INPROC_MANY		64U
-/* ... which is for sure after this many: then everybody asks. */
+/* After this many polls the worker certainly does not run, and every waiter asks for the queue. */
 #define GDA_INPROC_AWAY		1024U
 
 /*
- * The caller has the turn. A function of its own: what calls setjmp() keeps little in
- * registers. A fault of registered memory ends the visit, and the queue is to fail.
+ * Visit the queue; the caller has the turn. A fault on registered memory ends the visit and fails
+ * the queue. This is a separate function because a caller of setjmp() keeps little in registers.
  */
 static noinline bool gda_inproc_help_guarded(struct gda_inproc_qp *qp)
 {
@@ -54,7 +52,7 @@ static noinline bool gda_inproc_help_guarded(struct gda_inproc_qp *qp)
 	return worked;
 }
 
-/* Visit the queue if it is free. Return: whether there was work. */
+/* Visit the queue if it is free. Return: whether the visit found work. */
 static bool gda_inproc_help_visit(struct gda_inproc_qp *qp, bool keep)
 {
 	u32 turn = GDA_INPROC_FREE;
@@ -68,12 +66,12 @@ static bool gda_inproc_help_visit(struct gda_inproc_qp *qp, bool keep)
 	gda_race_show();
 	if (worked && keep)
 		WRITE_ONCE(qp->helps, qp->helps + 1);
-	/* pairs with the acquire of whoever visits it next */
+	/* pairs with the acquire of the next visitor */
 	smp_store_release(&qp->turn, GDA_INPROC_FREE);
 	return worked;
 }
 
-/* Is it time to ask a worker for the queue? */
+/* Return: whether it is time to ask a worker for the queue. */
 static bool gda_inproc_help_ask(unsigned int polls, enum gda_relax_for what)
 {
 	if (what == GDA_RELAX_DONE && polls >= GDA_INPROC_ASK && polls < GDA_INPROC_MANY)
@@ -86,7 +84,7 @@ static bool gda_inproc_help_one(struct gda_inproc_qp *qp, unsigned int polls,
 {
 	u32 turn = READ_ONCE(qp->turn);
 
-	/* only its worker visits it */
+	/* only the worker may visit queues of this executor */
 	if (unlikely(qp->executor->poll))
 		return false;
 	if (turn == GDA_INPROC_MINE && gda_inproc_help_ask(polls, what))
@@ -94,10 +92,13 @@ static bool gda_inproc_help_one(struct gda_inproc_qp *qp, unsigned int polls,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	if (turn != GDA_INPROC_FREE)
 		return false;
-	/* there is work for two: a worker that sleeps is woken, once for each wait */
+	/* there is work for two threads: wake a sleeping worker, once per wait */
 	if (what == GDA_RELAX_ROOM && polls == GDA_INPROC_MANY)
 		gda_inproc_nudge(qp->obj.ctx, qp->slot);
-	/* a worker that finds a full ring goes on with it; one that is waited for does not */
+	/*
+	 * a thread that waits for a completion has the worker stay away; one that waits for room
+	 * does not
+	 */
 	return gda_inproc_help_visit(qp, what == GDA_RELAX_DONE);
 }
 
@@ -115,14 +116,17 @@ bool gda_inproc_help(struct gda_inproc_context *ctx, u32 qpn, unsigned int polls
 	if (!seat)
 		return false;
 	qp = gda_inproc_table_find(&gda_inproc.qps, qpn);
-	/* pairs with the store of a QP that is complete; hidden from its worker: from us */
+	/*
+	 * pairs with the store of a complete QP; a QP hidden from its worker is hidden from
+	 * helpers too
+	 */
 	if (qp && qp->obj.ctx == ctx && smp_load_acquire(&ctx->slot[qp->slot]) == qp)
 		worked = gda_inproc_help_one(qp, polls, what);
 	gda_inproc_rise(seat);
 	return worked;
 }
 
-/* Queues that are looked at in one call. */
+/* How many queues one call tries. */
 #define GDA_INPROC_HELP_ALL	16U
 
 bool gda_inproc_help_all(struct gda_inproc_context *ctx, unsigned int polls)

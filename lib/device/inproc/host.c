@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The process as the engine's host: the gda_host_*() functions. Called by a worker that is not
- * quiescent, or by a helper in its seat, which keeps the QP, its peer, their CQs and all MRs
- * alive.
+ * The process as the engine's host: the gda_host_*() functions. A worker that is not quiescent or
+ * a helper with a seat calls them; either keeps the QP, its peer, their CQs and all MRs alive.
  */
 #include <errno.h>
 #include <poll.h>
@@ -12,7 +11,7 @@
 
 const struct gda_mem *gda_host_mem(const struct gda_engine_qp *q, u32 key)
 {
-	(void)q;		/* there is one device */
+	(void)q;		/* this process has only one device */
 	return gda_inproc_table_find(&gda_inproc.keys, key >> 8);
 }
 
@@ -29,17 +28,20 @@ u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr)
 	return len;
 }
 
-/* Signal an eventfd without blocking: one at its limit is readable already, which is enough. */
+/* Signal an eventfd without blocking. One at its maximum is readable already, which suffices. */
 static void gda_inproc_signal(int event)
 {
 	const u64 one = 1;
 	struct pollfd p = { .fd = event, .events = POLLOUT };
 	int cancel, saved = errno;
 
-	/* a thread of the program may run the engine here, with our locks held: no cancellation */
+	/*
+	 * a thread of the program may run the engine here with our locks held: disable
+	 * cancellation
+	 */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (poll(&p, 1, 0) == 1 && write(event, &one, sizeof(one)) < 0)
-		errno = 0;	/* another thread signalled it meanwhile: as good */
+		errno = 0;	/* another thread signalled it meanwhile */
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 }
@@ -52,7 +54,7 @@ void gda_host_delay(struct gda_engine_qp *q, u32 ns)
 	qp->aside = true;
 }
 
-/* No queue of this device has a receive queue (gda_engine_qp.rq), or is one of datagrams. */
+/* No queue of this device has a receive queue (gda_engine_qp.rq) or carries datagrams. */
 
 int gda_host_recv(struct gda_engine_qp *peer, struct gda_recv *out)
 {
@@ -130,8 +132,8 @@ void gda_host_event(struct gda_engine_cq *engine_cq, const struct gda_completion
 }
 
 /*
- * Tell the race detector of the word that the dialect stores last; pollers load it with acquire
- * order.
+ * Tell the race detector that the word which the dialect stores last was released; pollers load
+ * it with acquire order.
  */
 static void gda_inproc_push_seen(const struct gda_engine_cq *engine_cq)
 {

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The in-process device: the kernel's semantics (kmod/gda_core) over memory of this
- * process. Control calls take the structures of gda/ioctl.h; the engine, built from
- * engine, runs in a worker thread of each context. This header has the process, its contexts and
- * their objects; executors, workers, regions and tables have headers of their own.
+ * The in-process device: the kernel's semantics (kmod/gda_core) over memory of this process.
+ * Control calls take the structures of gda/ioctl.h; the engine runs in a worker thread of each
+ * context. This header has the process, its contexts and their objects; executors, workers,
+ * regions and tables have headers of their own.
  *
- * Vocabulary: a *region* is a part of the context's memfd, the offset in it is the
- * cookie; a *cell* is 64 bytes of a region, for a doorbell, a record or a counter; a
- * worker is *quiescent* when it holds no pointer to any object.
+ * Vocabulary: a *region* is a part of the context's memfd; its offset there is its
+ * cookie. A *cell* is 64 bytes of a region, for a doorbell, a record or a counter. A
+ * worker is *quiescent* while it holds no pointer to any object.
  *
  * Lock order, outermost first:
  *
  *   ctx->lock        objects, regions and cells of a context; one call at a time
  *   dev->lock        the list of workers, numbers of QPs and MRs, live objects
- *   dev->peer_lock   who is connected to whom
+ *   dev->peer_lock   which QPs are connected
  *   worker->lock     whether the worker sleeps
  *   lane->lock       words of a device's memory; then gda_words_lock, see copier/atomic.c
- *   cq->lock         entries of a CQ; this and the two above are what a worker takes to execute
+ *   cq->lock         entries of a CQ; to execute, a worker takes only this and the two above
  *
- * Destroying is: unlink from everything workers look at, gda_inproc_sync(), free. A thread
- * that waits may do all that a worker may do, in its place: see help.c.
+ * To destroy an object: unlink it from everything that workers look at, gda_inproc_sync(), free.
+ * A waiting thread may execute queues in place of the worker, under the same rules: see help.c.
  */
 #ifndef GDA_INPROC_H
 #define GDA_INPROC_H
@@ -54,7 +54,7 @@
 /* object.c - handles */
 
 enum gda_inproc_type {
-	GDA_INPROC_QP,			/* in the order in which they need each other */
+	GDA_INPROC_QP,			/* in an order such that each type needs only later ones */
 	GDA_INPROC_CQ,
 	GDA_INPROC_COUNT,
 	GDA_INPROC_MR,
@@ -66,21 +66,27 @@ struct gda_inproc_object {
 	struct gda_inproc_context *ctx;
 	const struct gda_inproc_object_ops *ops;
 	u32 handle;
-	u32 users;			/* other objects that need it */
+	u32 users;			/* how many other objects need this one */
 };
 
-/* Each file of a type has one. */
+/* The operations of a type of object; the type's file defines them. */
 struct gda_inproc_object_ops {
 	enum gda_inproc_type type;
-	u32 max;			/* objects of the type in a context */
-	/* Both under ctx->lock, in between gda_inproc_sync(); neither can fail. kill: or NULL */
+	u32 max;			/* most objects of the type in a context */
+	/*
+	 * Both called under ctx->lock, with gda_inproc_sync() in between; neither can fail. kill
+	 * may be NULL.
+	 */
 	void (*kill)(struct gda_inproc_object *obj);
 	void (*free)(struct gda_inproc_object *obj);
-	/* Where its memory of @type (GDA_REGION_*) is: 0 or -ENOENT. NULL: it has none */
+	/*
+	 * Find the object's region of @type (GDA_REGION_*): 0 or -ENOENT. NULL if the type has no
+	 * regions.
+	 */
 	int (*region)(struct gda_inproc_object *obj, u32 type, struct gda_region_info *info);
 };
 
-/* Room for one more object of @ops? Then gda_inproc_object_add() cannot fail. */
+/* Reserve room for one more object of @ops, so that gda_inproc_object_add() cannot fail. */
 int gda_inproc_object_room(struct gda_inproc_context *ctx,
 			   const struct gda_inproc_object_ops *ops);
 void gda_inproc_object_add(struct gda_inproc_context *ctx, struct gda_inproc_object *obj,
@@ -101,26 +107,29 @@ struct gda_inproc_device {
 	struct gda_inproc_table qps;
 	struct gda_inproc_table keys;
 	struct gda_inproc_table cqs;
-	u32 generation;			/* of processes: a child of fork(2) begins anew */
+	u32 generation;			/* of this process: a child of fork(2) starts a new one */
 	struct gda_inproc_worker *workers;
 	u64 grace;			/* atomic; see quiesce.c */
-	long objects[GDA_INPROC_TYPES];	/* atomic, for leak tests; as the next two */
+	long objects[GDA_INPROC_TYPES];	/* atomic, for leak tests; so are the next two */
 	long contexts;
 	long regions;
 };
 
 extern struct gda_inproc_device gda_inproc;
 
-/* Before the first context: start anywhere, and begin anew in a child of fork(2). */
+/*
+ * Called before the first context: randomize where numbers start, and reset in a child of
+ * fork(2).
+ */
 void gda_inproc_init(void);
 u64 gda_inproc_random(void);
-/* ns of CLOCK_MONOTONIC */
+/* Return: CLOCK_MONOTONIC in ns. */
 u64 gda_inproc_now(void);
 
 struct gda_inproc_context {
 	pthread_mutex_t lock;
 	const struct gda_inproc_executor *executor;
-	void *priv;			/* the executor's */
+	void *priv;			/* owned by the executor */
 	u64 features;			/* GDA_FEATURE_* */
 	int fd;				/* memfd */
 	u32 generation;
@@ -130,32 +139,32 @@ struct gda_inproc_context {
 	u64 next_cookie;
 	u64 end_cookie;			/* size of the file */
 	struct gda_inproc_region *regions;	/* by cookie */
-	struct gda_inproc_region *left;	/* destroyed, but the library uses the mapping */
+	struct gda_inproc_region *left;	/* destroyed regions whose mapping the library still uses */
 	struct gda_inproc_cells *cells;
 	struct gda_inproc_object **objects;	/* by handle; 0 is none */
 	u32 nhandles;			/* room in @objects */
-	u32 full_below;			/* no free handle is lower */
+	u32 full_below;			/* all handles below are in use */
 	u32 count[GDA_INPROC_TYPES];
 	u32 nworkers;
 	struct gda_inproc_worker worker[GDA_INPROC_MAX_WORKERS];
-	struct gda_inproc_addresses *addresses;	/* set once, by whoever needs it first, or NULL */
-	struct gda_record_rings record;	/* see record.c, as for the next two */
+	struct gda_inproc_addresses *addresses;	/* set once, by the first user; until then NULL */
+	struct gda_record_rings record;	/* this and the next two: see record.c */
 	struct gda_inproc_region *work_region;
 	struct gda_record control_records[GDA_RECORD_MIN];
-	u32 wait_turn;			/* atomic: changes when QPs that wait are to ask, wait.c */
-	u32 npolled;			/* atomic: QPs that bound the workers' sleep */
-	u32 nslots;			/* atomic: all QPs are in slots below */
-	u32 help_cursor;		/* atomic: slot where gda_inproc_help_all() goes on */
+	u32 wait_turn;			/* atomic: changes when waiting QPs shall check, wait.c */
+	u32 npolled;			/* atomic: QPs for which workers sleep only briefly */
+	u32 nslots;			/* atomic: all QPs are in slots below this */
+	u32 help_cursor;		/* atomic: slot where gda_inproc_help_all() continues */
 	struct gda_inproc_seat seat[GDA_INPROC_SEATS];
 	struct gda_inproc_qp *slot[GDA_INPROC_MAX_QP];	/* atomic, read by workers */
 };
 
-/* Take ctx->lock, if the context can still be used. */
+/* Take ctx->lock. Fails if the context cannot be used any more. */
 int gda_inproc_enter(struct gda_inproc_context *ctx);
 
 /* device.c */
 
-/* A call as ioctl(2) would make it; the structures' size member is not looked at. */
+/* Make the call that ioctl(2) would make; the size member of the structures is ignored. */
 int gda_inproc_call(struct gda_inproc_context *ctx, unsigned long request, void *arg);
 int gda_inproc_context_create(const char *device, struct gda_inproc_context **ctx);
 void gda_inproc_context_destroy(struct gda_inproc_context *ctx);
@@ -169,21 +178,21 @@ struct gda_inproc_cq {
 	u32 cqn;
 	struct gda_inproc_region *region;
 	struct gda_inproc_cell rec;	/* ring only */
-	void *dead_leaf;		/* of its number, to be freed with it */
+	void *dead_leaf;		/* leaf of its number, freed with the CQ */
 	int event;			/* eventfd or -1; under @lock */
 	u32 armed;			/* GDA_CQ_ARM_*; under @lock */
-	bool awaited;			/* a QP waits for this entry, and none for an earlier */
-	u32 awaited_index;		/* ... both under @lock */
+	bool awaited;			/* a QP waits for @awaited_index, none for less */
+	u32 awaited_index;		/* under @lock, as @awaited */
 };
 
 /*
- * Stands for a CQ in memory that no CPU reaches: a QP completes to @engine_cq, which has no
+ * Stands for a CQ in memory that no CPU can access: a QP completes to @engine_cq, which has no
  * entries.
  */
 struct gda_inproc_far_cq {
 	struct gda_engine_cq engine_cq;
-	struct gda_engine_cq *cq;	/* the one that it stands for */
-	/* gda_host_push(), without a lock */
+	struct gda_engine_cq *cq;	/* the CQ that this stands for */
+	/* In place of gda_host_push(), without a lock. */
 	bool (*push)(struct gda_inproc_far_cq *far, const struct gda_completion *c);
 };
 
@@ -201,60 +210,65 @@ int gda_inproc_counter_create(struct gda_inproc_context *ctx, struct gda_counter
 
 /* wait.c */
 
-/* The entry of a CQ that a QP waits for. Only the thread that visits the QP uses this. */
+/* The CQ entry that a QP waits for. Only the thread that visits the QP uses it. */
 struct gda_inproc_wait {
-	u64 until;			/* then it fails */
+	u64 until;			/* the QP fails at this time */
 	u32 cqn;
 	u32 index;
 	u32 turn;			/* ctx->wait_turn when the CQ was asked */
 	u32 looks;
-	bool on;			/* it waits */
+	bool on;			/* the QP is waiting */
 };
 
-/* By whoever has the turn of the QP: does it still wait? Then it is not to be visited. */
+/*
+ * Called by the holder of the QP's turn. Return: whether the QP still waits and is not to be
+ * visited.
+ */
 bool gda_inproc_waits(struct gda_inproc_qp *qp);
-/* With cq->lock held, after a push. Return: whether gda_inproc_wait_wake() is to be called. */
+/* Called under cq->lock, after a push. Return: whether to call gda_inproc_wait_wake(). */
 bool gda_inproc_wait_pushed(struct gda_inproc_cq *cq);
-/* All that wait in the context are to ask again. */
+/* Make all waiting QPs of the context check their CQ again. */
 void gda_inproc_wait_turn(struct gda_inproc_context *ctx);
-/* Likewise: a collapsed CQ in memory that no CPU reaches has come so far. */
+/* The same when a collapsed CQ in memory that no CPU can access has reached @reached. */
 void gda_inproc_wait_reached(struct gda_inproc_cq *cq, u64 reached);
-/* Without a lock: end the sleep of the context's workers. */
+/* Called without a lock: wake the context's workers. */
 void gda_inproc_wait_wake(struct gda_inproc_context *ctx);
 
 /* qp.c */
 
 struct gda_inproc_qp {
-	struct gda_engine_qp engine_qp;		/* of whose turn it is, but for state and fail */
-	/* waiting threads load it often: not in a cache line that the engine stores to */
+	struct gda_engine_qp engine_qp;		/* of the turn's holder, except state and fail */
+	/*
+	 * Waiting threads often load @turn, so keep it out of cache lines that the engine writes.
+	 */
 	u32 turn __attribute__((aligned(128)));	/* atomic: enum gda_inproc_turn */
-	u32 helps;			/* visits by helpers; written while HELD */
-	u32 seen_helps;			/* the worker's: @helps when it looked last */
-	const struct gda_inproc_executor *executor;	/* its context's, or one attached */
+	u32 helps;			/* visits by helpers; written in state HELD */
+	u32 seen_helps;			/* @helps at the worker's last pass */
+	const struct gda_inproc_executor *executor;	/* the context's, or an attached one */
 	struct gda_inproc_object obj;
 	struct gda_control_parts parts;
 	struct gda_inproc_region *sq;
 	struct gda_inproc_cell rec;
 	struct gda_inproc_cell db;
-	void *dead_leaf;		/* of its number, to be freed with it */
+	void *dead_leaf;		/* leaf of its number, freed with the QP */
 	u32 slot;
 	bool polled;
-	bool aside;			/* a visit is not just the engine's: the next, or visit() */
-	u64 rnr_until;			/* the peer was not ready: not before, or 0 */
+	bool aside;			/* not a plain engine visit: RNR, a wait, or visit() */
+	u64 rnr_until;			/* after RNR: no visit before this time; 0 none */
 	struct gda_inproc_wait wait;
-	u64 visit_ns;			/* while engine_qp.record: when its visit began */
-	void *priv;			/* that of its context's executor */
-	const struct gda_flight *flight;	/* work in flight, or NULL; see gda/flight.h */
+	u64 visit_ns;			/* while engine_qp.record is set: when the visit began */
+	void *priv;			/* owned by the context's executor */
+	const struct gda_flight *flight;	/* work in flight (gda/flight.h), or NULL */
 	struct gda_inproc_attachment *attached;	/* of @executor, or NULL */
-	struct gda_inproc_qp *next_polled;	/* of the worker's, while @polls */
+	struct gda_inproc_qp *next_polled;	/* list of the worker, while @polls */
 	bool polls;
 };
 
 struct gda_inproc_qp *gda_inproc_qp_find(struct gda_inproc_context *ctx, u32 handle);
-/* Hide it from its worker, and show it again. */
+/* Hide the QP from its worker; gda_inproc_qp_link() shows it again. */
 void gda_inproc_qp_unlink(struct gda_inproc_qp *qp);
 void gda_inproc_qp_link(struct gda_inproc_qp *qp, u32 slot);
-/* Have @executor serve a QP that was hidden. @attached is freed with the QP. */
+/* Make @executor serve a hidden QP. @attached is freed with the QP. */
 void gda_inproc_qp_attach(struct gda_inproc_qp *qp, const struct gda_inproc_executor *executor,
 			  struct gda_inproc_attachment *attached);
 int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *cmd);
@@ -265,12 +279,12 @@ int gda_inproc_qp_connect(struct gda_inproc_context *ctx, const struct gda_qp_co
 
 /* address.c */
 
-/* Once: have room for numbers and handles. 0 or -ENOMEM. */
+/* Allocate the tables of numbers and handles on first use. 0 or -ENOMEM. */
 int gda_inproc_addresses_create(struct gda_inproc_context *ctx);
-/* Reserve a number, which lookups do not find yet. 0 or a negative errno. */
+/* Reserve a number that lookups do not find yet. 0 or a negative errno. */
 int gda_inproc_number_reserve(struct gda_inproc_qp *qp);
 void gda_inproc_number_publish(struct gda_inproc_qp *qp);
-/* Likewise, of a number that was reserved. */
+/* Release a reserved or published number. */
 void gda_inproc_number_erase(struct gda_inproc_qp *qp);
 /* GDA_IOC_PEER_ADD. */
 int gda_inproc_peer_add(struct gda_inproc_context *ctx, struct gda_peer_add *cmd);
@@ -282,14 +296,14 @@ struct gda_inproc_mr {
 	u8 *addr;
 	struct gda_inproc_object obj;
 	struct gda_inproc_attachment *attached;	/* or NULL */
-	void *dead_leaf;		/* of its key, to be freed with it */
+	void *dead_leaf;		/* leaf of its key, freed with the MR */
 	void *priv;			/* the executor's */
 };
 
 int gda_inproc_mr_reg(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd);
 /*
- * The same of memory that no CPU reaches, but attached executors: cmd->addr is theirs. @attached
- * is the MR's on success, or NULL. Takes ctx->lock.
+ * Register memory that only attached executors, and no CPU, can access: cmd->addr is the
+ * executors'. On success the MR owns @attached, which may be NULL. Takes ctx->lock.
  */
 int gda_inproc_mr_reg_no_cpu(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd,
 			     struct gda_inproc_attachment *attached);
@@ -310,7 +324,7 @@ enum gda_inproc_order_kind {
 
 /* Read GDA_ORDER. Return: 0 or -EINVAL, with the reason. */
 int gda_inproc_order_init(struct gda_inproc_context *ctx);
-/* Before gda_engine_init(): give the queue an order, if it is to have one. 0 or -ENOMEM. */
+/* Called before gda_engine_init(): set up the order that GDA_ORDER asks for. 0 or -ENOMEM. */
 int gda_inproc_order_create(struct gda_inproc_context *ctx, struct gda_inproc_qp *qp);
 void gda_inproc_order_destroy(struct gda_inproc_qp *qp);
 
@@ -320,11 +334,11 @@ void gda_inproc_record_init(struct gda_inproc_context *ctx);
 /* GDA_IOC_RECORD. */
 int gda_inproc_record_set(struct gda_inproc_context *ctx, struct gda_record_set *cmd);
 void gda_inproc_record_stop(struct gda_inproc_context *ctx);
-/* Write a record with the time that it is now. */
+/* Write a record with the current time. */
 void gda_inproc_record_keep(struct gda_inproc_context *ctx, struct gda_record *r);
 void gda_inproc_record_mr(struct gda_inproc_mr *mr, u8 kind);
 void gda_inproc_record_asleep(struct gda_inproc_worker *w, bool asleep);
-/* A visit of the queue begins. */
+/* Called when a visit of the queue begins. */
 static inline void gda_inproc_begin_visit(struct gda_inproc_qp *qp)
 {
 	if (unlikely(gda_record_visit(&qp->obj.ctx->record, &qp->engine_qp)))

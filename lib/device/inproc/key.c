@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Keys of MRs that the engine finds, as in kmod/gda_core/key.c: gda_inproc.keys. A key is an index
- * of 24 bits, which goes round from a random start, and 8 random bits; the whole of it is compared,
- * and so is the protection domain.
+ * Keys of MRs that the engine looks up, as in kmod/gda_core/key.c: gda_inproc.keys. A key has a
+ * 24-bit index, which increases from a random start, and 8 random bits. A lookup compares the
+ * whole key and the protection domain.
  */
 #include "inproc.h"
 
@@ -11,7 +11,7 @@ int gda_inproc_key_create(struct gda_inproc_mr *mr)
 	u32 index;
 	int err;
 
-	/* the engine is about to touch its memory, which may be taken away */
+	/* from now on the engine may access the MR's memory, which the program may unmap */
 	gda_inproc_fault_init();
 	pthread_mutex_lock(&gda_inproc.lock);
 	err = gda_inproc_table_reserve(&gda_inproc.keys, &index);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory regions: rights and a key over memory of this process. The key is the executor's, or
- * key.c's.
- * Registration checks that the whole range is mapped with the rights it needs.
+ * Memory regions: rights and a key over memory of this process. The key comes from the executor or
+ * from key.c. Registration checks that the whole range is mapped with the required rights.
  *
- * Memory that no CPU reaches (GDA_MEM_NO_CPU) is registered by code that has checked that it
- * exists, and is reached by the executors that are attached to the queues that name it; the MR
- * may have something of theirs.
+ * Memory that no CPU can access (GDA_MEM_NO_CPU) is registered by code that has checked that it
+ * exists. Executors attached to the queues that use it access it; they may attach data to the MR.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -31,7 +29,7 @@ static int gda_inproc_mapped_any(u64 start, u64 end)
 	return 0;
 }
 
-/* Is all of [@start, @end) mapped, readable and, if asked, writable? */
+/* Return: whether all of [@start, @end) is mapped, readable and, if asked, writable. */
 static int gda_inproc_mapped(u64 start, u64 end, bool writable)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -41,7 +39,7 @@ static int gda_inproc_mapped(u64 start, u64 end, bool writable)
 
 	if (!maps)
 		return gda_inproc_mapped_any(start, end);
-	/* by ascending address */
+	/* /proc/self/maps is sorted by address */
 	while (start < end && getline(&line, &room, maps) > 0) {
 		if (sscanf(line, "%llx-%llx %c%c", &from, &to, &r, &w) != 4 || to <= start)
 			continue;
@@ -132,7 +130,7 @@ int gda_inproc_mr_reg(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cm
 int gda_inproc_mr_reg_no_cpu(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd,
 			     struct gda_inproc_attachment *attached)
 {
-	/* the library asks for it without a request that gda_inproc_call() would check */
+	/* the library calls this directly, without the check of gda_inproc_call() */
 	int err = gda_control_check_request(GDA_IOC_NR_MR_REG_USER, cmd);
 
 	if (err)

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Handles and the life of objects, as in kmod/gda_core/object.c: a handle is given
- * out last, when nothing can fail any more; destruction cannot fail. A handle is the
- * lowest free number from 1 up.
- *
- * All under ctx->lock.
+ * Handles and lifetime of objects, as in kmod/gda_core/object.c: an object gets its handle last,
+ * when nothing can fail any more, and destruction cannot fail. A new handle is the lowest free
+ * number from 1 up. All functions are called under ctx->lock.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include "inproc.h"
 
-/* The lowest free handle, or ctx->nhandles. */
+/* Return: the lowest free handle, or ctx->nhandles. */
 static u32 gda_inproc_handle_free(const struct gda_inproc_context *ctx)
 {
 	u32 handle = ctx->full_below;
@@ -38,7 +36,7 @@ int gda_inproc_object_room(struct gda_inproc_context *ctx,
 	ctx->objects = objects;
 	ctx->nhandles = more;
 	if (!ctx->full_below)
-		ctx->full_below = 1;	/* 0 is no handle */
+		ctx->full_below = 1;	/* 0 is never a handle */
 	return 0;
 }
 

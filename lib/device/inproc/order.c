@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which requests of a queue go on next (engine/order.h): as GDA_ORDER in the environment says, so
- * that a program meets orders which are legal and which the device otherwise never shows. The
- * choices of each queue are a sequence of its own, made of the seed and of the number of queues
- * that the process had before: a program that makes its queues in the same order, and posts to
- * them in the same steps, meets the same choices.
+ * Chooses which request of a queue the executor continues next (engine/order.h), as GDA_ORDER in
+ * the environment says. So a program can be tested with legal orders that the device otherwise
+ * never shows. Each queue has its own sequence of choices, derived from the seed and the number of
+ * queues that the process created before. A program that creates its queues in the same order and
+ * posts in the same steps gets the same choices.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,12 +17,12 @@
 
 struct gda_inproc_order {
 	struct gda_order order;
-	u64 state;			/* of its choices */
+	u64 state;			/* of the sequence of choices */
 };
 
-static u32 gda_inproc_queues;		/* atomic: that had an order */
+static u32 gda_inproc_queues;		/* atomic: queues that had an order */
 
-/* splitmix64: a sequence that looks random, from any state. */
+/* splitmix64: a pseudo-random sequence, from any state. */
 static u64 gda_inproc_order_next(u64 *state)
 {
 	u64 z = *state += 0x9e3779b97f4a7c15ULL;
@@ -67,7 +67,7 @@ int gda_inproc_order_create(struct gda_inproc_context *ctx, struct gda_inproc_qp
 	o = calloc(1, sizeof(*o));
 	if (!o)
 		return -ENOMEM;
-	/* neither seeds nor queues that are neighbours share a part of their sequences */
+	/* mix, so that neither adjacent seeds nor adjacent queues share parts of their sequences */
 	o->state = ctx->order_seed;
 	o->state = gda_inproc_order_next(&o->state) +
 		   __atomic_fetch_add(&gda_inproc_queues, 1, __ATOMIC_RELAXED);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * What all contexts of a process share: the numbers of QPs and CQs, keys, the list of workers, and
- * the two locks of these. In the kernel that is a device; here there is one, gda_inproc, which
- * begins anew in a child of fork(2).
+ * the two locks that guard them. In the kernel these belong to a device; a process has one,
+ * gda_inproc, which is reset in a child of fork(2).
  *
  * A context belongs to the process that opened it. A child of fork(2) has its memory but not its
- * threads: every call there is -ENODEV, and the child may open its own.
+ * threads: every call on it returns -ENODEV there. The child may open its own context.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,7 +32,7 @@ u64 gda_inproc_random(void)
 	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) == sizeof(value))
 		return value;
 	/*
-	 * getrandom() fails early at boot or in a sandbox: these numbers need only start anywhere
+	 * getrandom() fails early at boot or in a sandbox; a poor start value is then good enough
 	 */
 	return gda_inproc_now() * 0x9e3779b97f4a7c15U;
 }
@@ -44,7 +44,7 @@ static void gda_inproc_number(void)
 	gda_inproc.cqs.next = (u32)gda_inproc_random() & 0xffffff;
 }
 
-/* In the child of a fork: it has none of the parent's contexts, workers and locks. */
+/* Called in the child of fork(2), which has none of the parent's contexts, workers and locks. */
 static void gda_inproc_forked(void)
 {
 	u32 generation = gda_inproc.generation + 1;

@@ -52,7 +52,7 @@ static void gda_inproc_qp_init_engine(struct gda_inproc_context *ctx,
 	gda_engine_init(q);
 }
 
-/* Tell the worker of @slot whether there is a QP. Only here, under ctx->lock, it is written. */
+/* Set the bit that tells the worker of @slot about its QP. Only this writes it, under ctx->lock. */
 static void gda_inproc_qp_set_used(struct gda_inproc_context *ctx, u32 slot, bool used)
 {
 	unsigned long *word = &ctx->worker[slot % ctx->nworkers].used[slot / GDA_SWEEP_WORD];
@@ -66,7 +66,7 @@ void gda_inproc_qp_link(struct gda_inproc_qp *qp, u32 slot)
 	struct gda_inproc_context *ctx = qp->obj.ctx;
 
 	qp->slot = slot;
-	/* pairs with the worker's pass: the engine's part is complete */
+	/* pairs with the worker's pass: engine_qp is complete */
 	smp_store_release(&ctx->slot[slot], qp);
 	gda_inproc_qp_set_used(ctx, slot, true);
 	if (slot >= ctx->nslots)
@@ -84,7 +84,7 @@ void gda_inproc_qp_unlink(struct gda_inproc_qp *qp)
 		WRITE_ONCE(ctx->nslots, ctx->nslots - 1);
 }
 
-/* Publish the QP to its worker and to peers. A slot is free: there are as many slots as QPs. */
+/* Publish the QP to its worker and to peers. There are as many slots as QPs, so one is free. */
 static void gda_inproc_qp_publish(struct gda_inproc_context *ctx, struct gda_inproc_qp *qp)
 {
 	u32 slot = 0;
@@ -162,7 +162,7 @@ static void gda_inproc_qp_respond(const struct gda_inproc_qp *qp, struct gda_qp_
 	gda_inproc_cell_info(&qp->db, &cmd->db);
 }
 
-/* The executor's own lies behind the QP. */
+/* Allocate a QP with the executor's part behind it. */
 static struct gda_inproc_qp *gda_inproc_qp_alloc(const struct gda_inproc_executor *executor)
 {
 	const size_t align = _Alignof(struct gda_inproc_qp);
@@ -229,7 +229,7 @@ err_number:
 	pthread_mutex_lock(&gda_inproc.lock);
 	gda_inproc_number_erase(qp);
 	pthread_mutex_unlock(&gda_inproc.lock);
-	/* a worker may be looking up a number of the leaf */
+	/* a worker may be looking up a number in the leaf */
 	if (qp->dead_leaf)
 		gda_inproc_sync();
 	free(qp->dead_leaf);
@@ -268,14 +268,14 @@ int gda_inproc_qp_connect(struct gda_inproc_context *ctx, const struct gda_qp_co
 	return ctx->executor->qp_connect(qp, cmd->address);
 }
 
-/* Whoever visits the queue may change it meanwhile. */
+/* The thread that visits the queue may change the flight meanwhile. */
 static u32 gda_inproc_in_flight(const struct gda_flight *f)
 {
 	u64 head;
 
 	if (!f)
 		return 0;
-	/* the head first: it may pass a tail that was read before it */
+	/* load the head first: it may pass a tail that was loaded before it */
 	head = smp_load_acquire(&f->head);
 	return (u32)min(READ_ONCE(f->tail) - head, (u64)f->size);
 }

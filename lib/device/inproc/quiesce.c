@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: MIT
 /*
- * Quiescence: when an object may be freed of which workers and helpers may have had a pointer.
+ * Quiescence: when to free an object to which workers and helpers may have had a pointer.
  *
- * A thread that unlinked an object raises dev->grace and waits. A worker copies dev->grace to
- * @acked between two visits, when it holds no pointer to an object (worker.c). A helper takes a
- * *seat* of the context before it finds one, and leaves it in the end (help.c). Once every worker
- * has done so or sleeps, and every helper that had a seat has left it, no thread has a pointer from
- * before. This costs a worker one load a visit, of a cache line that rarely changes.
+ * A thread that has unlinked an object increments dev->grace and waits. A worker copies dev->grace
+ * to @acked between two visits, when it holds no pointer to an object (worker.c). A helper takes a
+ * *seat* of the context before it looks up an object, and leaves it at the end (help.c). Once every
+ * worker has done so or sleeps, and every helper has left the seat it had, no thread has a pointer
+ * from before. This costs a worker one load per visit, of a cache line that rarely changes.
  */
 #include "inproc.h"
 #include "waiter.h"
 
 struct gda_inproc_seat *gda_inproc_sit(struct gda_inproc_context *ctx)
 {
-	/* threads differ in their stacks: most find their seat at once, and in their cache */
+	/*
+	 * threads differ in their stack address, so most get the seat that they tried first, and
+	 * cached
+	 */
 	u64 here = (u64)(uintptr_t)__builtin_frame_address(0) >> 16;
 	u32 first = (u32)(here * 0x9e3779b97f4a7c15U >> 32);
 	u32 i;
@@ -26,7 +29,10 @@ struct gda_inproc_seat *gda_inproc_sit(struct gda_inproc_context *ctx)
 		    !__atomic_compare_exchange_n(&seat->taken, &taken, taken + 1, false,
 						 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 			continue;
-		/* pairs with gda_inproc_sync(): it sees the seat, or we what was unlinked */
+		/*
+		 * pairs with gda_inproc_sync(): either it sees the seat taken, or we see the
+		 * unlinking
+		 */
 		smp_mb();
 		return seat;
 	}
@@ -35,11 +41,11 @@ struct gda_inproc_seat *gda_inproc_sit(struct gda_inproc_context *ctx)
 
 void gda_inproc_rise(struct gda_inproc_seat *seat)
 {
-	/* pairs with gda_inproc_risen(): what was found is not used any more */
+	/* pairs with gda_inproc_risen(): uses of looked-up objects come before */
 	smp_store_release(&seat->taken, READ_ONCE(seat->taken) + 1);
 }
 
-/* Wait until whoever helps now has finished. */
+/* Wait until all current helpers have left their seats. */
 static void gda_inproc_risen(struct gda_inproc_context *ctx)
 {
 	u32 i;
@@ -48,7 +54,7 @@ static void gda_inproc_risen(struct gda_inproc_context *ctx)
 		/* pairs with gda_inproc_rise() */
 		u64 taken = smp_load_acquire(&ctx->seat[i].taken);
 
-		/* likewise */
+		/* pairs with gda_inproc_rise(), too */
 		while (taken & 1 && smp_load_acquire(&ctx->seat[i].taken) == taken)
 			gda_waiter_yield();
 	}
@@ -60,7 +66,8 @@ static bool gda_inproc_passed(struct gda_inproc_worker *w, u64 grace)
 	if (smp_load_acquire(&w->acked) >= grace)
 		return true;
 	/*
-	 * a sleeping worker became quiescent under w->lock, and takes it before it finds anything
+	 * a sleeping worker became quiescent under w->lock, and takes the lock again before any
+	 * lookup
 	 */
 	return gda_inproc_asleep(w);
 }
@@ -72,7 +79,7 @@ void gda_inproc_sync(void)
 
 	/* pairs with gda_inproc_sit(): a helper sees the unlinking, or we see its seat taken */
 	smp_mb();
-	/* the list cannot change: a worker is removed from it under the lock */
+	/* hold the lock while waiting, so that no worker leaves the list */
 	pthread_mutex_lock(&gda_inproc.lock);
 	for (w = gda_inproc.workers; w; w = w->next) {
 		while (!gda_inproc_passed(w, grace))

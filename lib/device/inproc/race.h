@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ThreadSanitizer in a program whose libgda was built without it. The detector then sees
- * the memcpy() and the mutexes of the engine, but neither the loads and stores that order
- * them: it would report races that are none. So what the engine moves is hidden from it,
- * and it is told that a visit begins behind the doorbell and that a completion ends it.
+ * Support for ThreadSanitizer in a program whose libgda was built without it. The detector then
+ * intercepts the engine's memcpy() and mutexes but not the loads and stores that order them, and
+ * would report false races. So the engine hides its accesses from the detector, and announces
+ * an acquire of the doorbell when a visit begins and a release when it completes a request.
  *
- * The functions are the detector's runtime's, or not there. A libgda that is built with
- * the detector hides nothing.
+ * The functions are weak references to the detector's runtime. A libgda that was built with the
+ * detector hides nothing.
  */
 #ifndef GDA_INPROC_RACE_H
 #define GDA_INPROC_RACE_H
@@ -19,7 +19,7 @@ void __tsan_release(void *addr) GDA_RACE_WEAK;
 void __tsan_ignore_thread_begin(void) GDA_RACE_WEAK;
 void __tsan_ignore_thread_end(void) GDA_RACE_WEAK;
 
-/* The race detector ignores the accesses of this thread until gda_race_show(). */
+/* Make the race detector ignore this thread's accesses until gda_race_show(). */
 static inline void gda_race_hide(void)
 {
 	if (__tsan_ignore_thread_begin)
@@ -32,14 +32,14 @@ static inline void gda_race_show(void)
 		__tsan_ignore_thread_end();
 }
 
-/* An acquire load of the word at @addr was or will be made. */
+/* Announce an acquire load of the word at @addr, made before or after this call. */
 static inline void gda_race_acquire(const void *addr)
 {
 	if (__tsan_acquire)
 		__tsan_acquire((void *)(uintptr_t)addr);
 }
 
-/* A release store to the word at @addr was or will be made. */
+/* Announce a release store to the word at @addr, made before or after this call. */
 static inline void gda_race_release(const void *addr)
 {
 	if (__tsan_release)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
  * Records (gda/record.h): the rings of a context of the in-process device, and the program's
- * own. engine/control/record.c writes them.
+ * own ring. engine/control/record.c writes them.
  *
- * A context's ring of work is a region, mapped read-only by those who map the file; the
- * library's reader uses the device's own mapping, through a pointer to const. It is written by
- * workers and helpers, by threads with ctx->lock, and by those that connect and destroy QPs of
- * any context, with dev->peer_lock. To free it, withdraw it under both locks and then wait for
- * the workers.
+ * A context's work ring is a region, which mappings of the file can only read; the library's
+ * reader uses the device's own mapping, through a pointer to const. Workers and helpers write to
+ * the ring, and so do threads with ctx->lock, and threads with dev->peer_lock that connect or
+ * destroy QPs of any context. To free the ring, withdraw it under both locks and then wait for the
+ * workers.
  *
- * The program's ring is there from when it is first asked for to the end of the process.
+ * The program's ring exists from its first use to the end of the process.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ void gda_inproc_record_mr(struct gda_inproc_mr *mr, u8 kind)
 	gda_inproc_record_keep(mr->obj.ctx, &r);
 }
 
-/* Called by the worker, about itself, when it holds no pointer. */
+/* Called by the worker @w when it holds no pointer to an object. */
 void gda_inproc_record_asleep(struct gda_inproc_worker *w, bool asleep)
 {
 	struct gda_record r = {
@@ -99,7 +99,7 @@ void gda_host_record(const struct gda_engine_qp *q, struct gda_record *r)
 
 	if (!gda_record_wanted(&ctx->record, r->kind))
 		return;
-	/* of work: said by whoever visits the queue */
+	/* records of work take the time from the thread that visits the queue */
 	r->ns = r->kind <= GDA_RECORD_FLUSHED && q->record ? qp->visit_ns : gda_inproc_now();
 	gda_record_keep(&ctx->record, r);
 }
@@ -128,7 +128,7 @@ int gda_program_ring_get(uint32_t records, const struct gda_record **ring, uint3
 			r->records = calloc(records, sizeof(*r->records));
 		if (r && r->records) {
 			r->mask = records - 1;
-			/* pairs with the acquire of posters */
+			/* pairs with the acquire load of posters */
 			smp_store_release(&gda_program_ring, r);
 		} else {
 			free(r);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * Regions: page-aligned parts of the context's memfd. A cookie is the offset, so that
- * mmap(2) of the file is all it takes to map one; cookies go round below 2^44.
+ * Regions: page-aligned parts of the context's memfd. The cookie of a region is its offset, so
+ * that mmap(2) of the file maps it; cookies wrap around below 2^44.
  *
- * The device maps each region once, and the library gives that mapping to the posters of
- * this process: a race detector, which knows memory by its address, then sees that both
- * sides use the same words. So the mapping may outlive the region: it goes with its last
- * user, and reads as zero until then, or SIGBUS after a shutdown. A program that maps the
- * file itself gets another mapping, which the device never uses.
+ * The device maps each region once, and the posters of this process use the same mapping: a race
+ * detector knows memory by address and so sees that both sides use the same words. The mapping may
+ * outlive the region: it is unmapped with its last user. Until then it reads as zero, or raises
+ * SIGBUS after a shutdown. A program that maps the file itself gets a separate mapping, which the
+ * device never uses.
  *
- * Cells are 64 bytes of a region of one page, which exists while one of them is used.
+ * Cells are 64 bytes of a one-page region, which exists while one of them is in use.
  *
- * All under ctx->lock. Workers do not look at a destroyed object any more.
+ * All functions are called under ctx->lock. Workers do not access destroyed objects.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,7 +24,9 @@
 #define GDA_INPROC_COOKIES	(1ULL << 44)
 #define GDA_INPROC_CELL		64U
 
-/* Find @length unused bytes of the file from ctx->next_cookie on, and where to link. */
+/*
+ * Find @length unused bytes of the file from ctx->next_cookie on, and the link to insert them at.
+ */
 static int gda_inproc_region_place(struct gda_inproc_context *ctx, u64 length, u64 *cookie,
 				   struct gda_inproc_region ***link)
 {
@@ -42,7 +44,7 @@ static int gda_inproc_region_place(struct gda_inproc_context *ctx, u64 length, u
 			*link = l;
 			return 0;
 		}
-		start = GDA_INPROC_PAGE;	/* 0 is no cookie */
+		start = GDA_INPROC_PAGE;	/* 0 is never a cookie */
 	}
 	return -ENOSPC;
 }
@@ -96,7 +98,7 @@ void gda_inproc_region_destroy(struct gda_inproc_context *ctx,
 	while (*link != region)
 		link = &(*link)->next;
 	*link = region->next;
-	/* the pages go, also where posters still map them; failing only keeps them longer */
+	/* free the pages even where posters still map them; a failure only keeps them longer */
 	(void)fallocate(ctx->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 			(off_t)region->cookie, (off_t)region->length);
 	__atomic_fetch_sub(&gda_inproc.regions, 1, __ATOMIC_RELAXED);
@@ -190,7 +192,7 @@ int gda_inproc_cell_create(struct gda_inproc_context *ctx, u32 use,
 	cell->cells = c;
 	cell->offset = (u32)__builtin_ctzll(~c->used) * GDA_INPROC_CELL;
 	cell->addr = (char *)c->region->addr + cell->offset;
-	c->used |= c->used + 1;			/* the lowest that was clear */
+	c->used |= c->used + 1;			/* sets the lowest clear bit */
 	memset(cell->addr, 0, GDA_INPROC_CELL);
 	return 0;
 }

@@ -15,14 +15,14 @@ struct gda_inproc_region {
 	u64 cookie;			/* offset in ctx->fd */
 	u64 length;
 	u32 map;			/* enum gda_map_type */
-	u32 users;			/* of the library's, of @addr */
-	void *addr;			/* always writable */
+	u32 users;			/* how many users in the library @addr has */
+	void *addr;			/* the device's mapping, always writable */
 };
 
 enum gda_inproc_use {
 	GDA_INPROC_DOORBELL,
 	GDA_INPROC_RECORD,
-	GDA_INPROC_COUNTER,		/* posters only read it */
+	GDA_INPROC_COUNTER,		/* read-only for posters */
 	GDA_INPROC_USES
 };
 
@@ -34,7 +34,7 @@ struct gda_inproc_cells {
 };
 
 struct gda_inproc_cell {
-	struct gda_inproc_cells *cells;	/* NULL: none */
+	struct gda_inproc_cells *cells;	/* NULL if not allocated */
 	u32 offset;
 	void *addr;
 };
@@ -43,9 +43,9 @@ int gda_inproc_region_create(struct gda_inproc_context *ctx, u64 length, u32 map
 			     struct gda_inproc_region **region);
 void gda_inproc_region_destroy(struct gda_inproc_context *ctx,
 			       struct gda_inproc_region *region);
-/* Let the library use the mapping of the region with this cookie: 0 or -ENXIO. */
+/* Take a reference on the mapping of the region with this cookie: 0 or -ENXIO. */
 int gda_inproc_region_get(struct gda_inproc_context *ctx, u64 cookie, void **addr);
-/* The library uses this mapping once less. The region may be gone before. */
+/* Drop a reference of gda_inproc_region_get(). The region may be gone already. */
 void gda_inproc_region_put(struct gda_inproc_context *ctx, void *addr);
 void gda_inproc_region_info(const struct gda_inproc_region *region, u32 offset,
 			    struct gda_region_info *info);

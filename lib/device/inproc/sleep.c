@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The sleep of a worker, and what ends it. A worker that is woken while it is awake does not sleep
- * the next time. One that sleeps is quiescent, and so is one that has ended (quiesce.c).
- *
- * All under w->lock, which is taken for nothing else.
+ * The sleep of a worker and its end. A kick of a worker that is awake ends its next sleep at
+ * once. A worker is quiescent (quiesce.c) while it sleeps and once it has ended. All under
+ * w->lock, which guards nothing else.
  */
 #include <time.h>
 #include "inproc.h"

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * The in-process device: its executor is the engine, and its QPs reach each other by
- * pointer. engine/control/connect.c says how they connect, as in
- * kmod/gda_core/executor/soft; here are the locks.
+ * The in-process device: its executor is the engine, and its QPs find each other by
+ * pointer. engine/control/connect.c connects them, as in kmod/gda_core/executor/soft;
+ * this file has the locking.
  *
  * All endpoints are under dev->peer_lock; workers read a peer's queue without it.
  *
- * Memory is neither pinned nor charged: that it stays mapped is up to the program. A queue whose
- * work names memory that is unmapped while it is registered fails (fault.c).
+ * Memory is neither pinned nor accounted: the program must keep it mapped. A queue whose
+ * requests access registered memory that was unmapped fails (fault.c).
  */
 #include <errno.h>
 #include "inproc.h"
 
-#define GDA_INPROC_MAGIC	0x49414447	/* "GDAI": no address of the kernel's */
+#define GDA_INPROC_MAGIC	0x49414447	/* "GDAI", differs from the kernel's addresses */
 
-/* A QP of it, gda_inproc_qp.priv. */
+/* The soft part of a QP, gda_inproc_qp.priv. */
 struct gda_soft_qp {
 	struct gda_endpoint end;	/* under dev->peer_lock */
 };
@@ -83,7 +83,7 @@ static void gda_soft_qp_address(struct gda_inproc_qp *qp, u8 *address)
 	gda_endpoint_address(gda_soft_end(qp), GDA_INPROC_MAGIC, address);
 }
 
-/* A number of this process may be that of another device's QP. */
+/* Find an endpoint by number; the number may belong to a QP of another device of this process. */
 static struct gda_endpoint *gda_soft_find(u32 qpn)
 {
 	struct gda_inproc_qp *qp = qpn >> 24 ? NULL : gda_inproc_table_find(&gda_inproc.qps, qpn);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Tables of 24-bit numbers that go round: of QPs, and the index part of keys. A number
- * comes up again only after all others were used.
- *
- * Two levels. Changes are made under dev->lock; workers look up without a lock, so a
- * leaf that became empty is handed to whoever waits for them before it is freed.
+ * Tables of 24-bit numbers: of QPs, and the index part of keys. A number is used again only after
+ * all others. Tables have two levels. Changes are made under dev->lock; workers look up without a
+ * lock, so the caller frees an empty leaf only after gda_inproc_sync().
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +16,7 @@ static struct gda_inproc_leaf *gda_inproc_leaf_get(struct gda_inproc_table *t, u
 		struct gda_inproc_leaf *leaf = calloc(1, sizeof(*leaf));
 
 		if (n == 0 && leaf) {
-			leaf->used[0] = 1;	/* 0 is no number */
+			leaf->used[0] = 1;	/* 0 is never a number */
 			leaf->nused = 1;
 		}
 		/* pairs with gda_inproc_table_find() */
@@ -27,7 +25,7 @@ static struct gda_inproc_leaf *gda_inproc_leaf_get(struct gda_inproc_table *t, u
 	return t->leaf[n];
 }
 
-/* The first free number of a leaf from @from on, or GDA_INPROC_LEAF. */
+/* Return: the first free number of a leaf from @from on, or GDA_INPROC_LEAF. */
 static u32 gda_inproc_leaf_free(const struct gda_inproc_leaf *leaf, u32 from)
 {
 	while (from < GDA_INPROC_LEAF && leaf->used[from / 64] >> from % 64 & 1)
@@ -40,7 +38,7 @@ int gda_inproc_table_reserve(struct gda_inproc_table *t, u32 *index)
 	u32 next = t->next % GDA_INPROC_NUMBERS;
 	u32 tries, in;
 
-	/* the last try is for the part of the first leaf that was skipped */
+	/* the last iteration covers the skipped start of the first leaf */
 	for (tries = 0; tries <= GDA_INPROC_LEAVES; tries++) {
 		struct gda_inproc_leaf *leaf = gda_inproc_leaf_get(t, next / GDA_INPROC_LEAF);
 
@@ -75,7 +73,7 @@ void *gda_inproc_table_erase(struct gda_inproc_table *t, u32 index)
 	smp_store_release(&leaf->entry[in], NULL);
 	leaf->used[in / 64] &= ~(1ULL << in % 64);
 	leaf->nused--;
-	/* 0 in the first leaf is never given back */
+	/* number 0 keeps the first leaf in use */
 	if (leaf->nused > !(index / GDA_INPROC_LEAF))
 		return NULL;
 	/* pairs with gda_inproc_table_find() */

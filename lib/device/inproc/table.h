@@ -18,13 +18,13 @@ struct gda_inproc_leaf {
 
 struct gda_inproc_table {
 	struct gda_inproc_leaf *leaf[GDA_INPROC_LEAVES];
-	u32 next;			/* goes round */
+	u32 next;			/* number to try next, wraps around */
 };
 
-/* Reserve the next free number from 1 up: not found before it is published. */
+/* Reserve the next free number, from 1 up. Lookups find it only once it is published. */
 int gda_inproc_table_reserve(struct gda_inproc_table *t, u32 *index);
 void gda_inproc_table_publish(struct gda_inproc_table *t, u32 index, void *entry);
-/* Give a number back. Return: what to free() after gda_inproc_sync(), or NULL. */
+/* Release a number. Return: memory to free() after gda_inproc_sync(), or NULL. */
 void *gda_inproc_table_erase(struct gda_inproc_table *t, u32 index);
 
 static inline void *gda_inproc_table_find(const struct gda_inproc_table *t, u32 index)

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 /*
  * QPs that wait for an entry of a CQ of their context, as in kmod/gda_core/wait.c. A waiting QP is
- * @aside and has no visits. In place of a visit, whoever has its turn asks for the CQ by its
- * number, if ctx->wait_turn has changed: by the push of the nearest entry that is waited for, which
- * also ends the sleep of the context's workers, or by the end of a CQ, which is not found any more.
- * The time is looked at less often.
+ * @aside and is not visited. In place of a visit, the holder of its turn checks the CQ, found by
+ * number, if ctx->wait_turn has changed. Two events change ctx->wait_turn and wake the context's
+ * workers: the push of the nearest awaited entry, and the destruction of a CQ, which lookups then
+ * no longer find. The clock is read less often.
  */
 #include "inproc.h"
 
-/* Of so many times that a QP would be visited, one looks at the clock. */
+/* Read the clock once in so many skipped visits. */
 #define GDA_INPROC_WAIT_LOOKS	16U
 
-/* Return: as gda_host_wait(), but for the time. */
+/* Return: as gda_host_wait(), which adds the timeout. */
 static int gda_inproc_wait_ask(struct gda_inproc_qp *qp)
 {
 	struct gda_inproc_wait *wait = &qp->wait;
 	int ret = -(int)GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_CQ);
 	struct gda_inproc_cq *cq = NULL;
 
-	/* before the CQ is looked at; pairs with gda_inproc_wait_turn() */
+	/* before the lookup of the CQ; pairs with gda_inproc_wait_turn() */
 	wait->turn = __atomic_load_n(&qp->obj.ctx->wait_turn, __ATOMIC_SEQ_CST);
 	if (!(wait->cqn >> 24))
 		cq = gda_inproc_table_find(&gda_inproc.cqs, wait->cqn);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Workers: threads that go round the queues of one context and give each a visit of the engine.
- * There is one per context, or as many as GDA_INPROC_WORKERS says; a queue belongs to one of
+ * Workers: threads that visit the queues of one context in turn, each with a visit of the engine.
+ * A context has one worker, or as many as GDA_INPROC_WORKERS says; a queue belongs to one of
  * them for life.
  *
  * A doorbell is an ordinary store, of which no worker is notified, so a worker polls. How it
@@ -14,7 +14,7 @@
  *					GDA_INPROC_SLEEP_NS (GDA_INPROC_PACE_NS while the
  *					context has a QP with GDA_QP_POLLED)
  *
- * So the first work after a silence waits for an eighth of the silence at most, plus the time
+ * So the first work after an idle time waits for at most an eighth of that time, plus the time
  * that the system takes to wake a thread, and never much longer than GDA_INPROC_SLEEP_NS.
  *
  * A queue whose executor has poll() may have work in flight when its visit ends. The worker then
@@ -30,18 +30,18 @@
 #include "race.h"
 #include "waiter.h"
 
-/* Bounds of one visit, and so of the wait of other queues and of gda_inproc_sync(). */
+/* Limits of one visit, which bound how long other queues and gda_inproc_sync() wait. */
 #define GDA_INPROC_VISIT_WQES	64U
 #define GDA_INPROC_VISIT_BYTES	(256U << 10)
 
-#define GDA_INPROC_LOOKS	64U	/* polls of idle queues between two reads of the clock */
+#define GDA_INPROC_LOOKS	64U	/* polls of idle queues per read of the clock */
 
 #define GDA_INPROC_SPIN_NS	20000U
 
-/* After so many yields in a row that found another thread to run, others want the CPU. */
+/* After this many successive yields in which another thread ran, the CPU counts as contended. */
 #define GDA_INPROC_CROWDED	4U
 
-/* Pauses between two polls of queues that helpers execute. */
+/* Pauses of the worker between two polls of queues that helpers execute. */
 #define GDA_INPROC_APART	16U
 #define GDA_INPROC_SLEEP_NS	1000000U
 #define GDA_INPROC_PACE_NS	50000U
@@ -59,7 +59,7 @@ void gda_inproc_poll_later(struct gda_inproc_qp *qp)
 	w->polled = qp;
 }
 
-/* Carry on what is in flight. */
+/* Poll the queues with work in flight. */
 static void gda_inproc_poll(struct gda_inproc_worker *w)
 {
 	struct gda_inproc_qp **link = &w->polled;
@@ -77,7 +77,7 @@ static void gda_inproc_poll(struct gda_inproc_worker *w)
 	}
 }
 
-/* Until nothing is in flight. */
+/* Poll until nothing is in flight. */
 static void gda_inproc_drain(struct gda_inproc_worker *w)
 {
 	while (w->polled) {
@@ -86,22 +86,22 @@ static void gda_inproc_drain(struct gda_inproc_worker *w)
 	}
 }
 
-/* The worker holds no pointer to any object. */
+/* Acknowledge a grace period: the worker holds no pointer to any object. */
 static void gda_inproc_quiescent(struct gda_inproc_worker *w)
 {
-	/* pairs with gda_inproc_sync(): what was unlinked before is seen unlinked */
+	/* pairs with gda_inproc_sync(): later lookups do not find what was unlinked before */
 	u64 grace = smp_load_acquire(&gda_inproc.grace);
 
 	if (likely(grace == w->acked))
 		return;
 	gda_inproc_drain(w);
-	/* pairs with gda_inproc_passed(): pointers found before are not used any more */
+	/* pairs with gda_inproc_passed(): uses of pointers found before come first */
 	smp_store_release(&w->acked, grace);
 }
 
 /*
- * Is the delay of a QP whose peer was not ready still running, or does the QP wait for an entry of
- * a CQ? A QP that is asked to fail is visited at once.
+ * Return: whether to skip a QP because its RNR delay still runs or it waits for an entry of a CQ.
+ * A QP that is asked to fail is visited at once.
  */
 static bool gda_inproc_too_early(struct gda_inproc_qp *qp)
 {
@@ -236,10 +236,7 @@ static void gda_inproc_yield(struct gda_inproc_worker *w)
 		w->crowded++;
 }
 
-/*
- * There was no work for @silent ns: spin, yield or sleep. Return: whether a kick ended the
- * sleep.
- */
+/* Spin, yield or sleep, after @silent ns without work. Return: whether a kick ended the sleep. */
 static bool gda_inproc_rest(struct gda_inproc_worker *w, u64 silent)
 {
 	u64 most = READ_ONCE(w->ctx->npolled) ? GDA_INPROC_PACE_NS : GDA_INPROC_SLEEP_NS;
@@ -255,8 +252,8 @@ static bool gda_inproc_rest(struct gda_inproc_worker *w, u64 silent)
 }
 
 /*
- * All work since @since is executed by helpers. The worker does not compete for their queues.
- * It stays awake if it is alone on this CPU, because no thread may wait for the next post; if
+ * Called when helpers executed all work since @since: do not compete for their queues. The worker
+ * stays awake if it is alone on this CPU, because the next post may have no waiting thread. If
  * other threads, perhaps the helpers, want the CPU, it sleeps. Return: since when there is no
  * work, or 0.
  */
@@ -275,10 +272,10 @@ static u64 gda_inproc_stand_back(struct gda_inproc_worker *w, u64 since)
 	return w->crowded ? since : now - GDA_INPROC_SPIN_NS;
 }
 
-/* A function of its own: a caller of setjmp() keeps little in registers. */
+/* Separate from the caller of setjmp(), which keeps little in registers. */
 static noinline void gda_inproc_worker_loop(struct gda_inproc_worker *w)
 {
-	u64 since = 0;			/* 0: not silent */
+	u64 since = 0;			/* 0: there was work */
 	u32 looks = 0;
 
 	/* pairs with gda_inproc_worker_stop() */
@@ -316,7 +313,7 @@ static void *gda_inproc_worker_main(void *arg)
 {
 	struct gda_inproc_worker *w = arg;
 
-	/* without this, sleeps end 50 us late */
+	/* otherwise sleeps end 50 us late */
 	prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
 	prctl(PR_SET_NAME, "gda-inproc", 0, 0, 0);
 	gda_race_hide();
@@ -344,7 +341,7 @@ static int gda_inproc_worker_start(struct gda_inproc_context *ctx, u32 number)
 	w->sweep.busy = w->busy;
 	w->sweep.fresh = w->fresh;
 	gda_inproc_sleep_init(w);
-	/* a worker blocks the program's signals, but for those that the engine's loads cause */
+	/* a worker blocks the program's signals, except those that the engine's accesses raise */
 	sigfillset(&all);
 	sigdelset(&all, SIGSEGV);
 	sigdelset(&all, SIGBUS);
@@ -371,7 +368,7 @@ static void gda_inproc_worker_stop(struct gda_inproc_worker *w)
 	pthread_join(w->thread, NULL);
 }
 
-/* Helpers of the context have left before this is called. */
+/* Stop a worker's thread, after the helpers of the context have left. */
 static void gda_inproc_worker_exit(struct gda_inproc_worker *w)
 {
 	struct gda_inproc_worker **link = &gda_inproc.workers;
@@ -409,7 +406,7 @@ int gda_inproc_workers_start(struct gda_inproc_context *ctx)
 
 	if (wanted < 0)
 		return wanted;
-	/* workers read nworkers: it is set before the first one starts, for good */
+	/* set nworkers before the first worker, which reads it, starts; it never changes */
 	ctx->nworkers = (u32)wanted;
 	for (i = 0; i < ctx->nworkers; i++) {
 		err = gda_inproc_worker_start(ctx, i);
