@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Address handles, the calls that add and drop them, and the numbers of QPs within their context.
- * control/ah.h says what a handle is.
+ * engine/control/ah.h says what a handle is.
  *
- * A context has one handle of each other context, however often that is added. Each call makes an
- * object of its own, and the last one that is destroyed takes the handle along.
+ * A context has one handle of each other context, however often that one is added. Each call
+ * creates an object of its own; the destruction of the last one also destroys the handle.
  *
- * gda_ah_lock guards which handles are twins, of all contexts. It is held for a few loads and
- * stores. Both sides make their handle visible in @by_context first and look for that of the other
- * then, under the lock: whoever comes second finds the first.
+ * gda_ah_lock guards the twin pointers of all contexts, and is held for a few loads and
+ * stores. Both sides first make their handle visible in @by_context and then, under the lock, look
+ * for the other's handle: the second one finds the first.
  */
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -18,13 +18,13 @@
 
 struct gda_address {
 	struct gda_ah ah;
-	u32 id;			/* of the context that it names, in gda_contexts */
+	u32 id;			/* id in gda_contexts of the named context */
 };
 
 /* One call of GDA_IOC_PEER_ADD. */
 struct gda_peer {
 	struct gda_object obj;
-	struct gda_address *address;	/* once it was killed: to be freed with it, or NULL */
+	struct gda_address *address;	/* set by kill, freed with this object; or NULL */
 };
 
 /* The context of the QP that a call names. */
@@ -36,7 +36,7 @@ struct gda_peer_context {
 static DEFINE_SPINLOCK(gda_ah_lock);
 static atomic64_t gda_serial;
 
-/* A number is tried for each QP that the context has, at most. */
+/* A search for a free number tries at most one more number than the context has QPs. */
 static_assert(GDA_MAX_QP < GDA_AH_NUMBERS);
 
 void gda_addresses_init(struct gda_addresses *a)
@@ -87,7 +87,7 @@ void gda_addresses_release(struct gda_qp *qp, u32 qpn)
 		xa_erase(&ctx->addresses.queues, qpn % GDA_AH_NUMBERS);
 }
 
-/* Let others find the QP by its numbers. They are reserved: this allocates nothing and cannot fail. */
+/* Publish the QP's reserved numbers. This allocates nothing and cannot fail. */
 void gda_addresses_publish(struct gda_qp *qp)
 {
 	struct gda_ctx *ctx = qp->obj.ctx;
@@ -110,7 +110,10 @@ struct gda_engine_qp *gda_host_numbered(void *ctx, u32 number)
 	return xa_load(&((struct gda_ctx *)ctx)->addresses.queues, number);
 }
 
-/* The answer has no handle yet: that context may be gone when it is looked for again. */
+/*
+ * Fill in @cmd without the handle number, and @of. The context may be gone before it is used
+ * again.
+ */
 static int gda_peer_find(struct gda_device *dev, struct gda_peer_add *cmd,
 			 struct gda_peer_context *of)
 {
@@ -133,7 +136,7 @@ static int gda_peer_find(struct gda_device *dev, struct gda_peer_add *cmd,
 	return ret;
 }
 
-/* Make it the twin of the handle that the named context has of its owner, if there is one. */
+/* Make @address the twin of the named context's handle of its owner, if there is one. */
 static void gda_address_pair(struct gda_address *address)
 {
 	struct gda_ctx *ctx = address->ah.ctx, *to;
@@ -169,7 +172,7 @@ static struct gda_address *gda_address_create(struct gda_ctx *ctx,
 	if (ret < 0)
 		goto err_free;
 	address->ah.number = number;
-	/* one that is left there names a context that is gone and had the same id */
+	/* an old entry names a context that is gone and had the same id */
 	ret = xa_err(xa_store(&a->by_context, to->id, address, GDA_GFP_USER));
 	if (ret)
 		goto err_number;

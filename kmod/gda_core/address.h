@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Address handles of a context, and the numbers by which requests of others name its QPs; see
- * control/ah.h.
+ * A context's address handles, and the numbers by which requests of other contexts name its QPs;
+ * see engine/control/ah.h.
  */
 #ifndef GDA_ADDRESS_H
 #define GDA_ADDRESS_H
 
 /**
- * struct gda_addresses - the part of a context; changed under ctx->lock, read under gda_srcu
- * @serial: a number that no other context has, or had; set once
- * @handles: by number: struct gda_ah
- * @next: the number of a handle that is tried next
- * @by_context: the same, by the id of the context that they name: struct gda_address
- * @queues: struct gda_engine_qp by the low 16 bits of their numbers, those whose dialect names them
+ * struct gda_addresses - part of a context; changed under ctx->lock, read under gda_srcu
+ * @serial: a number that is never used for another context; set once
+ * @handles: struct gda_ah by handle number
+ * @next: handle number to try next
+ * @by_context: struct gda_address by the id of the context that the handle names
+ * @queues: struct gda_engine_qp by the low 16 bits of the QP number, for dialects that use them
  */
 struct gda_addresses {
 	u64 serial;

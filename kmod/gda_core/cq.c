@@ -13,7 +13,7 @@
 
 #include "gda_private.h"
 
-/* Entries preset under cq->lock at a time: a revocation waits for no more. */
+/* How many entries to preset under cq->lock at a time, which bounds the wait of a revocation. */
 #define GDA_CQ_PRESET	1024U
 
 static int gda_cq_check(const struct gda_device *dev, const struct gda_cq_create *cmd,
@@ -128,7 +128,7 @@ static void gda_cq_free_memory(struct gda_cq *cq)
 	gda_resize_free(cq->resized);
 }
 
-/* From here on the memory is not accessed. Wake an armed CQ's sleepers: no completion will come. */
+/* End all accesses to the memory. Wake the sleepers of an armed CQ: no completion will come. */
 static void gda_cq_revoke(struct gda_umem *umem)
 {
 	struct gda_cq *cq = container_of(umem->obj, struct gda_cq, obj);
@@ -187,7 +187,7 @@ const struct gda_object_ops gda_cq_ops = {
 	.region = gda_cq_region,
 };
 
-/* As gda_qp_borrow(). */
+/* Attach memory of the caller, see gda_qp_borrow(). */
 static int gda_cq_borrow(struct gda_ctx *ctx, struct gda_cq *cq,
 			 const struct gda_cq_create *cmd, const struct gda_umem_addresses *user)
 {
@@ -218,7 +218,7 @@ static int gda_cq_borrow(struct gda_ctx *ctx, struct gda_cq *cq,
 	return ret;
 }
 
-/* On failure nothing but the umems is left. */
+/* On failure the caller has only the umems to free. */
 static int gda_cq_build(struct gda_ctx *ctx, struct gda_cq *cq,
 			const struct gda_cq_create *cmd, const struct gda_umem_addresses *user)
 {
@@ -245,7 +245,7 @@ static int gda_cq_build(struct gda_ctx *ctx, struct gda_cq *cq,
 		goto err_memory;
 	if (cq->event)
 		gda_arm_init(cq);
-	/* complete: the context's queues may name it from here on */
+	/* the CQ is complete: queues of the context may name it from here on */
 	ret = xa_insert(&ctx->cqs, cq->cqn, cq, GDA_GFP_USER);
 	if (ret)
 		goto err_number;
@@ -278,8 +278,8 @@ static void gda_cq_answer(const struct gda_cq *cq, struct gda_cq_create *cmd)
 }
 
 /*
- * @user: where it lies in the calling process, or NULL; @event: what its record arms, which the CQ
- * takes over, or NULL.
+ * @user: addresses of entries and record in the calling process, or NULL. @event: the event that
+ * the record arms, which the CQ then owns, or NULL.
  */
 struct gda_object *gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd,
 				 const struct gda_umem_addresses *user, struct gda_event *event)

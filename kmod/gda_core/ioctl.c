@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ioctl layer: one table, one copy in, size and flag rules in one place.
- * Handlers see kernel memory only and run under ctx->lock, so calls on one context
- * are one after the other; a signal before the lock is got leaves nothing behind.
- * User memory is never touched under the lock: it may make us wait.
+ * The ioctl layer: one table, one copy in, and size and flag checks in one place. Handlers see
+ * kernel memory only and run under ctx->lock, which serializes the calls on one context. A signal
+ * before the lock is taken leaves no side effect. User memory is never accessed under the lock,
+ * because that access may block.
  *
- * Creating is: make the object, answer, publish it. If the answer cannot be
- * delivered, the object is discarded; nobody has seen it.
+ * Creation: create the object, answer, publish the object. If the answer cannot be delivered, the
+ * object is discarded; no one has seen it.
  */
 #include <linux/dma-buf.h>
 #include <linux/file.h>
@@ -44,8 +44,8 @@ union gda_ucmd {
 };
 
 /*
- * Copy an answer out, as far as the caller's structure goes: it may be
- * shorter (compiled long ago) or longer (compiled later) than ours.
+ * Copy an answer out, as far as the caller's structure goes: it may be shorter (older header) or
+ * longer (newer header) than the kernel's.
  */
 static int gda_ioctl_respond(void __user *ucmd, const void *cmd, size_t ksize)
 {
@@ -62,7 +62,7 @@ static int gda_ioc_bind(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *
 
 	size_t len = strnlen(cmd->device, sizeof(cmd->device));
 
-	/* what follows the name is kept for later */
+	/* bytes behind the name are reserved */
 	if (len == sizeof(cmd->device) ||
 	    memchr_inv(cmd->device + len, 0, sizeof(cmd->device) - len))
 		return -EINVAL;
@@ -108,12 +108,12 @@ static int gda_ioc_destroy(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __use
 	else
 		gda_ctx_shutdown(ctx);
 	gda_ctx_unlock(ctx);
-	/* of a CQ that is gone, or of a context that has no worker any more */
+	/* deliver events of the destroyed CQ, or of a context that has no worker any more */
 	gda_events_flush(ctx);
 	return ret;
 }
 
-/* The ring is no object's. */
+/* Answer for the record ring, which belongs to no object. */
 static int gda_record_region(struct gda_ctx *ctx, struct gda_region_query *cmd)
 {
 	if (cmd->handle || !ctx->work_region)
@@ -166,7 +166,10 @@ static int gda_ioc_qp_query(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __us
 	return gda_qp_query(ctx, &ucmd->qp_query);
 }
 
-/* A ring of which the caller cannot be told is not kept, unless others have asked for it since. */
+/*
+ * If the answer cannot be delivered, remove the ring again, unless another call asked for it
+ * since.
+ */
 static int gda_ioc_record(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
 {
 	struct gda_record_set *cmd = &ucmd->record_set;
@@ -225,7 +228,7 @@ static struct gda_object *gda_ioc_mr_reg_peer(struct gda_ctx *ctx, union gda_ucm
 	return gda_mr_reg_peer(ctx, &ucmd->mr_reg_peer);
 }
 
-/* The file is installed last: nobody has it before the answer is out, and then it stays. */
+/* The file is installed last: no one has it before the answer is copied out, and then it stays. */
 static int gda_ioc_region_export(struct gda_ctx *ctx, union gda_ucmd *ucmd,
 				 void __user *arg)
 {
@@ -267,12 +270,12 @@ static struct gda_object *gda_ioc_peer_add(struct gda_ctx *ctx, union gda_ucmd *
 struct gda_ioctl_op {
 	unsigned int cmd;
 	u32 size;
-	u32 min_size;		/* through the last member of version 1 */
+	u32 min_size;		/* size up to the last member of version 1 */
 	bool unbound;		/* allowed before GDA_IOC_BIND */
 	bool respond;		/* copy the structure out on success */
 	bool locks;		/* takes ctx->lock itself */
-	u32 tried;		/* offset of struct gda_mr_tried, which failures tell, too */
-	/* one of the two */
+	u32 tried;		/* offset of struct gda_mr_tried, also copied out on failure */
+	/* exactly one of these two is set */
 	int (*fn)(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg);
 	struct gda_object *(*create)(struct gda_ctx *ctx, union gda_ucmd *ucmd);
 };
@@ -328,7 +331,7 @@ static const struct gda_ioctl_op gda_ioctl_ops[] = {
 	       .create = gda_ioc_peer_add),
 };
 
-/* Copy the command in and apply the rules that hold for all of them. */
+/* Copy the command in and apply the checks that all commands share. */
 static int gda_ioctl_fetch(unsigned int nr, union gda_ucmd *ucmd, void __user *arg)
 {
 	const struct gda_ioctl_op *op = &gda_ioctl_ops[nr];
@@ -344,7 +347,7 @@ static int gda_ioctl_fetch(unsigned int nr, union gda_ucmd *ucmd, void __user *a
 	ret = copy_struct_from_user(ucmd, op->size, arg, size);
 	if (ret)
 		return ret;
-	/* the caller may have changed it since */
+	/* the caller may have changed the size since it was read */
 	ucmd->size = size;
 	return gda_control_check_request(nr, ucmd);
 }
@@ -384,7 +387,7 @@ static int gda_ioctl_call(struct gda_ctx *ctx, const struct gda_ioctl_op *op,
 	return ret;
 }
 
-/* Why the call fails with @err, if more is known and the caller has room for it. */
+/* Copy out why the call fails with @err, if more is known and the caller's structure has room. */
 static int gda_ioctl_explain(const struct gda_ioctl_op *op, const union gda_ucmd *ucmd,
 			     void __user *arg, int err)
 {
@@ -413,7 +416,7 @@ static int gda_ioctl_create(struct gda_ctx *ctx, const struct gda_ioctl_op *op,
 	ret = ret ?: gda_ioctl_respond(arg, ucmd, op->size);
 	mutex_lock(&ctx->lock);
 	if (READ_ONCE(ctx->dead))
-		ret = -ENODEV;		/* the object went with the context, or will */
+		ret = -ENODEV;		/* the object is, or will be, destroyed with the context */
 	else if (ret)
 		gda_object_discard(obj);
 	else

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The node /dev/gda: module life, open and release. Everything else hangs off the
- * context that open creates; the last reference to the file destroys it.
+ * The node /dev/gda: module init and exit, open and release. Opening creates a context, which
+ * holds everything else; the last reference to the file destroys it.
  *
  * The node is a character device of its own. A misc device's open() runs under a mutex of
- * all misc devices: one user, throttled by its CPU limit there, would stall every other open.
+ * all misc devices: one user who is throttled there by cpu.max would stall every other open.
  */
 #include <linux/cdev.h>
 #include <linux/device.h>
@@ -68,7 +68,7 @@ struct device *gda_dma_device(void)
 }
 GDA_EXPORT(gda_dma_device);
 
-/* registered last: from here on a process may hold the module open, and nothing may fail */
+/* registered last: from here on a process may hold the module open, so nothing may fail */
 static int __init gda_cdev_add(void)
 {
 	int ret;
@@ -161,7 +161,7 @@ err_wq:
 
 static void __exit gda_exit(void)
 {
-	/* a fault that gave way may have the end of gda_fault_yield() before it */
+	/* wait until no task is preempted in the return path of gda_fault_yield() */
 	synchronize_rcu_tasks();
 	gda_node_destroy();
 	gda_netlink_exit();

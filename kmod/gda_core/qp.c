@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs: a send queue, its record and doorbell, and the CQ it completes to.
+ * Queue pairs: a send queue, its doorbell and doorbell record, and the CQ that it completes to.
  *
  * A QP becomes visible to its worker when its doorbell slot is filled, and to peers
- * when its number is published; both are undone by kill. The engine's part (engine_qp) is
- * touched by the owner's worker only, except state and fail (see executor/qp.c).
+ * when its number is published; kill undoes both. Only the owner's worker accesses engine_qp,
+ * except for state and fail (see executor/qp.c).
  *
- * Queue and record may lie in memory of the caller (umem.c). When that is taken away
- * the worker goes on without a queue and with what the record last said: the QP fails, and
- * what was published is flushed.
+ * Queue and record may lie in memory of the caller (umem.c). When that memory is revoked, the
+ * worker detaches the queue and continues with a copy of the record's last value: the QP fails, and
+ * all posted requests are flushed.
  */
 #include <linux/log2.h>
 #include <linux/overflow.h>
@@ -33,7 +33,7 @@ static int gda_qp_check(const struct gda_device *dev, const struct gda_qp_create
 	return ret ?: gda_umem_check(&cmd->dbrec_memory, cmd->flags & GDA_QP_DBREC_DMABUF);
 }
 
-/* Of QPs of a client, whose doorbells say nothing: the index that no doorbell has changed. */
+/* The unchanging doorbell of a client's QPs, which publish work only through the record. */
 static const __be64 gda_no_doorbell;
 
 static void gda_qp_init_engine(struct gda_qp *qp)
@@ -75,7 +75,7 @@ static int gda_qp_alloc_rec(struct gda_ctx *ctx, struct gda_qp *qp)
 	return ret ?: gda_umem_clear(&qp->rec_umem);
 }
 
-/* Unlink queue and record from the context, as far as they were made. */
+/* Unlink queue and record from the context, as far as they were created. */
 static void gda_qp_kill_memory(struct gda_ctx *ctx, struct gda_qp *qp)
 {
 	if (qp->rec.db_page)
@@ -110,7 +110,7 @@ static int gda_qp_alloc_memory(struct gda_ctx *ctx, struct gda_qp *qp)
 	return gda_cell_alloc(ctx, ctx->db, GDA_CELL_PAGES, GDA_CELL_DOORBELL, &qp->db);
 }
 
-/* Where no worker would carry the failure out, set the state here. */
+/* Without a worker, which would carry out the failure, set the error state here. */
 void gda_qp_fail(struct gda_qp *qp, u8 cause)
 {
 	struct gda_engine_qp *q = &qp->engine_qp;
@@ -126,7 +126,7 @@ void gda_qp_fail(struct gda_qp *qp, u8 cause)
 static void gda_qp_revoke(struct gda_qp *qp, enum gda_qp_revoked part)
 {
 	set_bit(part, &qp->lost);
-	/* orders the bit before the kick */
+	/* gda_worker_kick() orders the bit before the kick */
 	gda_worker_kick(qp->obj.ctx);
 }
 
@@ -151,7 +151,7 @@ static bool gda_qp_has_cq(const struct gda_qp *qp, const struct gda_cq *cq)
 	return qp->parts.cq.cq == &cq->engine_cq || qp->parts.recv_cq.cq == &cq->engine_cq;
 }
 
-/* Tell every QP of a CQ that its memory is revoked. The exporter's dma_resv is held. */
+/* Mark every QP whose CQ @cq has lost its memory. The exporter's dma_resv is held. */
 void gda_qp_detach_cq(struct gda_ctx *ctx, const struct gda_cq *cq)
 {
 	int idx = gda_read_lock();
@@ -191,9 +191,8 @@ static void gda_qp_detach_revoked(struct gda_qp *qp)
 
 /*
  * Called only by the worker, when a bit of qp->lost is set: detach revoked memory, and check
- * whether the delay of a QP whose peer was not ready is over, or what it waits for has come. A QP
- * that is asked to fail may be visited at once. The worker forgets when a delay ends, so a delay
- * that goes on is set each time.
+ * whether an RNR delay has ended or an awaited CQ entry has arrived. A QP that is asked to fail
+ * may be visited at once. The worker forgets when a delay ends, so set it again if it continues.
  */
 bool gda_qp_attend(struct gda_qp *qp)
 {
@@ -212,8 +211,8 @@ bool gda_qp_attend(struct gda_qp *qp)
 }
 
 /*
- * Publish the queue to the worker. A store to the doorbell from here on faults, or its page is
- * active already.
+ * Publish the queue to the worker. After that a store to the doorbell faults, or the doorbell's
+ * page is active already.
  */
 static void gda_qp_publish(struct gda_object *obj)
 {
@@ -228,7 +227,7 @@ static void gda_qp_publish(struct gda_object *obj)
 	smp_mb();
 	if (gda_qp_cq_revoked(qp))
 		set_bit(GDA_QP_REVOKED_CQ, &qp->lost);
-	/* the device is being removed, and the QP may have been missed: see device.c */
+	/* the device is being removed, and removal may have missed the QP: see executor/device.c */
 	if (READ_ONCE(obj->ctx->dead))
 		gda_qp_fail(qp, GDA_CAUSE_DEVICE);
 	if (READ_ONCE(qp->lost))
@@ -237,7 +236,7 @@ static void gda_qp_publish(struct gda_object *obj)
 		gda_doorbell_poll(qp->db.db_page->region, 1);
 }
 
-/* Nobody visits it from now on. A receive that it has begun at its peer is given up. */
+/* Hide the QP from visits. Drop a receive that it has begun at its peer. */
 void gda_qp_stop(struct gda_qp *qp)
 {
 	int idx;
@@ -250,24 +249,24 @@ void gda_qp_stop(struct gda_qp *qp)
 }
 
 /*
- * It is like a new one when this returns. It was stopped, and its executor has seen to it that
- * nobody has it as a peer.
+ * Reset a QP to its initial state. The caller has stopped the QP, and its executor has unlinked
+ * it from every QP whose peer it was.
  */
 void gda_qp_reset(struct gda_qp *qp)
 {
 	struct gda_engine_qp *q = &qp->engine_qp;
 
-	/* visits of those that had it */
+	/* wait for visits of QPs that had this one as their peer */
 	synchronize_srcu_expedited(&gda_srcu);
 	WRITE_ONCE(q->state, GDA_QP_INIT);
 	WRITE_ONCE(q->fail, 0);
-	/* what was revoked stays so: the first visit fails it again; its CQs are looked at anew */
+	/* revoked memory stays so and fails the QP at its first visit; its CQs are checked anew */
 	clear_bit(GDA_QP_REVOKED_CQ, &qp->lost);
 	clear_bit(GDA_QP_DELAYED, &qp->lost);
 	clear_bit(GDA_QP_WAITS, &qp->lost);
 	memset(&qp->stats, 0, sizeof(qp->stats));
 	gda_async_forget(&qp->async);
-	/* what is in it was before: a verbs library sets it to zero only afterwards */
+	/* clear the old index: a verbs library zeroes the record only after the reset */
 	gda_umem_clear(&qp->rec_umem);
 	if (qp->rq)
 		gda_rq_init(&qp->rq->engine_rq);
@@ -294,7 +293,7 @@ static void gda_qp_kill(struct gda_object *obj)
 	gda_qp_kill_memory(ctx, qp);
 }
 
-/* Memory of work in flight, as much as the executor can have. */
+/* Allocate the memory of requests in flight, for the executor's window. */
 static int gda_qp_alloc_flight(struct gda_qp *qp)
 {
 	u32 window = qp->exec.window;
@@ -314,7 +313,7 @@ static void gda_qp_free_flight(struct gda_qp *qp)
 		kvfree(container_of(qp->exec.flight, struct gda_qp_flight, flight));
 }
 
-/* The executor's own, where gda_core allocates it. A peer may have looked at it until now. */
+/* Free the executor's part if gda_core allocated it. Peers may have accessed it until now. */
 static void gda_qp_free_priv(struct gda_qp *qp)
 {
 	if (qp->obj.ctx->dev->ops->qp_size)
@@ -331,7 +330,7 @@ static int gda_qp_alloc_priv(struct gda_qp *qp)
 	return qp->exec.priv ? 0 : -ENOMEM;
 }
 
-/* An executor that frees something of a QP has memory of its own for it. */
+/* Have the executor free its part. Only executors with qp_free() are charged for one. */
 static void gda_qp_free_exec(struct gda_qp *qp)
 {
 	const struct gda_executor_ops *ops = qp->obj.ctx->dev->ops;
@@ -417,7 +416,7 @@ static void gda_qp_answer(const struct gda_qp *qp, struct gda_qp_create *cmd)
 	gda_region_info(qp->db.db_page->region, gda_cell_offset(&qp->db), &cmd->db);
 }
 
-/* A number that no QP and no CQ of the device has; of a client's device nobody can guess it. */
+/* Reserve a number that no QP or CQ of the device has; on a client's device it is hard to guess. */
 int gda_number_reserve(struct gda_device *dev, u32 *number)
 {
 	u32 next = get_random_u32() & 0xffffff;
@@ -428,7 +427,7 @@ int gda_number_reserve(struct gda_device *dev, u32 *number)
 	return gda_cyclic_error(ret);
 }
 
-/* Publish the QP to its executor, then to peers. Peers do not know its number yet. */
+/* Publish the QP to its executor, then to peers, which do not know its number yet. */
 static int gda_qp_add_to_device(struct gda_device *dev, struct gda_qp *qp)
 {
 	const struct gda_executor_ops *ops = dev->ops;
@@ -439,7 +438,7 @@ static int gda_qp_add_to_device(struct gda_device *dev, struct gda_qp *qp)
 	if (ret)
 		return ret;
 	qp->engine_qp.qpn = qpn;
-	/* the engine keeps a copy in what it completes with */
+	/* the engine copies the number to each completion */
 	gda_engine_init(&qp->engine_qp);
 	qp->exec = (struct gda_executor_qp) {
 		.ctx = &qp->obj.ctx->exec,
@@ -453,14 +452,14 @@ static int gda_qp_add_to_device(struct gda_device *dev, struct gda_qp *qp)
 		gda_addresses_release(qp, qpn);
 		return ret;
 	}
-	/* chosen here, so that the worker does not look up the executor at each visit */
+	/* set ->visit once, so that the worker need not look up the executor at each visit */
 	if (qp->exec.window || !ops->engine)
 		qp->visit = ops->visit;
 	gda_addresses_publish(qp);
 	return 0;
 }
 
-/* Attach memory of the caller. No lock is held: attaching waits for the exporter. */
+/* Attach memory of the caller. No lock is held, because attaching waits for the exporter. */
 static int gda_qp_borrow(struct gda_ctx *ctx, struct gda_qp *qp,
 			 const struct gda_qp_create *cmd, const struct gda_umem_addresses *user)
 {
@@ -482,7 +481,7 @@ static int gda_qp_borrow(struct gda_ctx *ctx, struct gda_qp *qp,
 		ret = gda_rq_create(qp, user, dialect) ?:
 		      gda_umem_get_both(&qp->sq_umem, &qp->rec_umem, user,
 					cmd->sq_depth * dialect->slot_bytes, dialect->slot_bytes);
-	/* peers look at the record of a receive queue, and none of them looks at @lost */
+	/* peers read a receive queue's record without checking @lost: it must not be revocable */
 	if (!ret && qp->rq && !gda_umem_part_fixed(&qp->rec_umem))
 		ret = -EOPNOTSUPP;
 	if (!ret && cmd->flags & GDA_QP_SQ_DMABUF)
@@ -494,7 +493,7 @@ static int gda_qp_borrow(struct gda_ctx *ctx, struct gda_qp *qp,
 	return ret;
 }
 
-/* On failure only the umems are left to be freed. */
+/* On failure the caller has only the umems to free. */
 static int gda_qp_build(struct gda_ctx *ctx, struct gda_qp *qp,
 			const struct gda_qp_create *cmd)
 {
@@ -527,7 +526,7 @@ err_memory:
 	return ret;
 }
 
-/* @user: where it lies in the calling process, or NULL. */
+/* @user: addresses of queue and record in the calling process, or NULL. */
 struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd,
 				 const struct gda_umem_addresses *user)
 {
@@ -590,8 +589,8 @@ int gda_qp_connect(struct gda_ctx *ctx, struct gda_qp_connect *cmd)
 		return -ENOENT;
 	ret = ctx->dev->ops->qp_connect(&qp->exec, cmd->address);
 	/*
-	 * Removal marks the context dead and then fails its QPs, also in the midst of this
-	 * call: the reason is the device. Pairs with smp_mb() in gda_device_retire().
+	 * Removal marks the context dead and then fails its QPs, possibly during this call; then
+	 * report the removal. Pairs with smp_mb() in gda_device_retire().
 	 */
 	smp_rmb();
 	return ret && READ_ONCE(ctx->dead) ? -ENODEV : ret;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Devices: which there are, who is bound to them, and their removal. Executors register
- * them (gda/executor.h).
+ * Devices: their list, the contexts bound to them, and their removal. Executors register devices
+ * (gda/executor.h).
  *
- * A device is in the list while it is live. Its driver holds one reference and each bound
- * context another, with one on the executor's module, so a device that was removed
- * lasts until the contexts that were bound to it are closed.
+ * A device is in the list while it is live. Its driver holds one reference, and each bound
+ * context another one plus a reference on the executor's module. So a removed device lasts
+ * until the contexts that were bound to it are closed.
  *
- * Removal of a device takes no ctx->lock, because a tenant may hold one while its CPU limit
- * keeps it from running. gda_device_unregister() marks all contexts dead (ctx->dead, for
- * good), then fails the QPs and revokes the exports that the device lists. A call under way may
- * still add to these lists. It adds first and reads ctx->dead afterwards, and then fails or
- * revokes what it added itself (gda_qp_publish(), gda_export_create()).
+ * Removal of a device takes no ctx->lock, because its holder may be throttled by cpu.max.
+ * gda_device_unregister() marks all contexts dead (ctx->dead, for good), then fails the QPs
+ * and revokes the exports that the device lists. A call under way may still add to these lists. It
+ * adds first, reads ctx->dead afterwards, and then fails or revokes what it added
+ * (gda_qp_publish(), gda_export_create()).
  *
- * gda_devices_lock guards the list; dev->lock a device's state. Both are spinlocks, and no other
- * lock is taken under them: the owner of a mutex may be a tenant that its CPU limit has stopped.
+ * gda_devices_lock guards the list, dev->lock a device's state. Both are spinlocks, under which no
+ * other lock is taken: the owner of a mutex may be a tenant that is throttled by cpu.max.
  * The contexts of all devices are in one table, gda_contexts.
  */
 #include <linux/module.h>
@@ -31,7 +31,7 @@ static LIST_HEAD(gda_devices);
 static DEFINE_SPINLOCK(gda_devices_lock);
 static u32 gda_device_ids;
 
-/* An executor that has none of these needs no worker. */
+/* An executor without any of these features needs no worker. */
 #define GDA_FEATURES_OF_WORKER	(GDA_FEATURE_CQ_EVENT | GDA_FEATURE_QUEUE_DMABUF |	\
 				 GDA_FEATURE_RNR_RETRY)
 
@@ -65,7 +65,10 @@ static bool gda_device_name_ok(const char *name)
 	return name[0] && strlen(name) < GDA_DEVICE_NAME_MAX;
 }
 
-/* The engine finds MRs by keys of gda_core; keys of other devices are theirs. */
+/*
+ * Return: whether the executor has the MR operations that it needs. The engine finds MRs by
+ * gda_core's keys; other executors register MRs and have keys of their own.
+ */
 static bool gda_executor_has_keys(const struct gda_executor_ops *ops)
 {
 	if (ops->engine)
@@ -126,7 +129,7 @@ int gda_device_register(struct gda_device *dev)
 	refcount_set(&dev->refs, 1);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	gda_keys_init(dev);
-	/* a number is not used again soon, not even by the next device of that name */
+	/* start at random, so that not even the next device of that name reuses a number soon */
 	dev->next_qpn = get_random_u32() & 0xffffff;
 	spin_lock_init(&dev->lock);
 	mutex_init(&dev->export_lock);
@@ -157,7 +160,7 @@ int gda_device_rename(struct gda_device *dev, const char *name)
 }
 GDA_EXPORT(gda_device_rename);
 
-/* The driver's reference, or one of gda_device_get() without that on the module. */
+/* Drop the driver's reference, or that of gda_device_get() without the module's. */
 static void gda_device_unref(struct gda_device *dev)
 {
 	if (!refcount_dec_and_test(&dev->refs))
@@ -169,7 +172,7 @@ static void gda_device_unref(struct gda_device *dev)
 		dev->ops->release(dev);
 }
 
-/* With a reference, or NULL: there is no such device. An empty name is the software device's. */
+/* Get a device by name, with a reference; NULL if none. An empty name is the software device. */
 struct gda_device *gda_device_get(const char *name)
 {
 	struct gda_device *dev;
@@ -184,7 +187,7 @@ struct gda_device *gda_device_get(const char *name)
 	return dev;
 }
 
-/* One more reference, for somebody who has one. */
+/* Take another reference; the caller already has one. */
 void gda_device_hold(struct gda_device *dev)
 {
 	refcount_inc(&dev->refs);
@@ -200,8 +203,8 @@ void gda_device_put(struct gda_device *dev)
 }
 
 /*
- * List a context, whose id is reserved. It is added before the state is read, so removal either
- * is seen here or finds the context.
+ * List a context, whose id is reserved. The context is added before the state is read, so either
+ * this function sees the removal, or removal finds the context.
  */
 int gda_device_add_context(struct gda_device *dev, struct gda_ctx *ctx)
 {
@@ -214,22 +217,28 @@ int gda_device_add_context(struct gda_device *dev, struct gda_ctx *ctx)
 	spin_unlock(&dev->lock);
 	if (live)
 		return 0;
-	/* the id stays reserved */
+	/* keep the id reserved */
 	xa_store(&gda_contexts, ctx->id, XA_ZERO_ENTRY, GDA_GFP_USER);
-	/* a reader may have found it, and may read the device that it names */
+	/* a reader may have found the context and may read the device that it names */
 	synchronize_srcu_expedited(&gda_srcu);
-	/* removal may have marked it, which is not bound: it can be bound to another device */
+	/*
+	 * removal may have marked the context dead, but it is not bound and can be bound
+	 * elsewhere
+	 */
 	WRITE_ONCE(ctx->dead, false);
 	return -ENODEV;
 }
 
-/* Readers that have found the context go on: wait for them before it is freed. */
+/* Unlist a context. Wait for SRCU readers, which may still use it, before freeing it. */
 void gda_device_del_context(struct gda_ctx *ctx)
 {
 	xa_erase(&gda_contexts, ctx->id);
 }
 
-/* A context that is found is not freed before gda_read_unlock(). */
+/*
+ * Mark all contexts of the device dead. A context found here is not freed before
+ * gda_read_unlock().
+ */
 static void gda_device_kill_contexts(const struct gda_device *dev)
 {
 	unsigned long id = 0;
@@ -247,7 +256,7 @@ static void gda_device_kill_contexts(const struct gda_device *dev)
 	} while (ctx);
 }
 
-/* From here on no context is bound, and no call on a bound one begins. */
+/* From here on no context can be bound, and no call on a bound one begins. */
 static void gda_device_retire(struct gda_device *dev)
 {
 	spin_lock(&gda_devices_lock);
@@ -262,7 +271,7 @@ static void gda_device_retire(struct gda_device *dev)
 	smp_mb();
 }
 
-/* A QP that is found is not freed before gda_read_unlock(). */
+/* Fail all QPs of the device. A QP found here is not freed before gda_read_unlock(). */
 static void gda_device_fail_queues(struct gda_device *dev)
 {
 	unsigned long qpn = 0;
@@ -292,7 +301,7 @@ void gda_device_unregister(struct gda_device *dev)
 }
 GDA_EXPORT(gda_device_unregister);
 
-/* The features of the device, as far as the kinds of memory registered now allow them. */
+/* Return: the features that the device has with the kinds of memory registered now. */
 static u64 gda_device_features(const struct gda_device *dev)
 {
 	u64 features = dev->features;
@@ -308,7 +317,7 @@ static u64 gda_device_features(const struct gda_device *dev)
 	return features;
 }
 
-/* GDA_IOC_QUERY. A NULL @dev has nothing, and allows nothing. */
+/* GDA_IOC_QUERY. Without a device, @dev is NULL and all limits are 0. */
 void gda_device_query(const struct gda_device *dev, struct gda_query *cmd)
 {
 	const struct gda_device_limits none = { }, *l = dev ? &dev->limits : &none;
@@ -332,7 +341,7 @@ void gda_device_query(const struct gda_device *dev, struct gda_query *cmd)
 	};
 }
 
-/* GDA_IOC_DEVICE_INFO: the first device, of no client, whose id is above @cmd->after. */
+/* GDA_IOC_DEVICE_INFO: the first device with an id above @cmd->after that belongs to no client. */
 int gda_device_info(struct gda_device_info *cmd)
 {
 	struct gda_device *dev;
@@ -357,8 +366,8 @@ int gda_device_info(struct gda_device_info *cmd)
 }
 
 /*
- * For netlink: the first device whose id is above *@id; its id, limits and name. Return: 0;
- * -ENOENT there is none.
+ * For netlink: find the first device with an id above *@id; return its id, limits and name.
+ * Return: 0; -ENOENT there is none.
  */
 int gda_device_next(u32 *id, struct gda_query *query)
 {

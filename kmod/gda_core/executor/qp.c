@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The calls that executors of other modules make for a queue pair, and how the worker serves
- * one of theirs.
+ * the QPs of such executors.
  *
- * The engine's part of a QP is the worker's. Others change its state to READY, by a compare
- * and exchange, and ask for its failure (gda_endpoint_fail()), which the engine then carries
- * out. So an executor's visit() sees only queues that are ready, and what has failed is
+ * Only the worker accesses engine_qp. Other threads may change its state to READY, by a
+ * compare-exchange, and request its failure (gda_endpoint_fail()), which the engine then carries
+ * out. So an executor's visit() sees only queues that are ready, and failed queues are
  * flushed in one place.
  */
 #include <gda/netlink.h>
 
 #include "../gda_private.h"
 
-/* The engine is portable, and exports nothing itself. */
+/* The engine is portable and so exports no symbols itself. */
 GDA_EXPORT(gda_flight_next);
 GDA_EXPORT(gda_flight_begin);
 GDA_EXPORT(gda_flight_done);
@@ -112,7 +112,7 @@ void gda_executor_qp_kick(struct gda_executor_qp *exec)
 }
 GDA_EXPORT(gda_executor_qp_kick);
 
-/* Of other executors the peer is on another machine, as a rule. */
+/* Return: the peer's QP number. With other executors the peer is usually on another machine. */
 u32 gda_executor_peer(const struct gda_qp *qp)
 {
 	const struct gda_executor_ops *ops = qp->exec.ctx->dev->ops;
@@ -142,15 +142,15 @@ struct gda_executor_mr *gda_executor_local_mr(struct gda_executor_qp *exec,
 }
 GDA_EXPORT(gda_executor_local_mr);
 
-/* A device that was unregistered is not asked: nothing of its queues moves any more. */
+/* A device that was unregistered is not called any more: none of its queues makes progress. */
 static bool gda_executor_is_gone(const struct gda_qp *qp)
 {
 	return READ_ONCE(qp->exec.ctx->dev->state) == GDA_DEVICE_REMOVED;
 }
 
 /*
- * Under SRCU, by the worker: serve a queue with a flight. Its executor reports outcomes, fails
- * and flushes by gda_flight_retire(), in any state of the queue.
+ * Called by the worker, under SRCU: serve a queue with a flight. The executor completes, fails
+ * and flushes requests by gda_flight_retire(), in any state of the queue.
  */
 static u32 gda_executor_visit_flight(struct gda_qp *qp)
 {
@@ -163,11 +163,11 @@ static u32 gda_executor_visit_flight(struct gda_qp *qp)
 }
 
 /*
- * Under SRCU, by the worker: serve a queue of another executor. Without a flight the engine gets
- * it only to fail it, or to flush what is posted: a state that was read as INIT may be READY
- * by now.
+ * Called by the worker, under SRCU: serve a queue of another executor. The engine visits a queue
+ * without a flight only to fail it or to flush its requests: a state that was read as INIT may be
+ * READY by now.
  *
- * Return: what was done, in work requests.
+ * Return: the number of work requests done.
  */
 u32 gda_executor_visit(struct gda_qp *qp)
 {
@@ -184,8 +184,8 @@ u32 gda_executor_visit(struct gda_qp *qp)
 }
 
 /*
- * Under SRCU, by the worker: is something in flight, and nothing to do before the wire brings its
- * outcome, which wakes the worker?
+ * Called by the worker, under SRCU. Return: whether requests are in flight and no visit is needed
+ * before the wire completes one, which wakes the worker.
  */
 bool gda_executor_waits(struct gda_qp *qp)
 {
@@ -196,8 +196,8 @@ bool gda_executor_waits(struct gda_qp *qp)
 }
 
 /*
- * Under SRCU, by the worker, which is about to sleep: is there anything to visit a queue for?
- * If not, whatever comes from the wire wakes it.
+ * Called by the worker, under SRCU, before it sleeps. Return: whether the queue needs a visit; if
+ * not, any event of the wire wakes the worker.
  */
 bool gda_executor_pending(struct gda_qp *qp)
 {
@@ -205,7 +205,7 @@ bool gda_executor_pending(struct gda_qp *qp)
 		return gda_engine_pending(&qp->engine_qp);
 	if (gda_flight_pending(qp->exec.flight))
 		return true;
-	/* nothing comes of what is in flight: it is to be abandoned */
+	/* the wire completes nothing any more: the requests in flight are to be abandoned */
 	if (gda_executor_is_gone(qp))
 		return gda_flight_count(qp->exec.flight);
 	return qp->exec.ctx->dev->ops->arm(&qp->exec);

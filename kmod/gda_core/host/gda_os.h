@@ -20,13 +20,13 @@
 #include <asm/barrier.h>
 
 /*
- * Names both sides define:
+ * Names that both sides define:
  *   u8 u16 u32 u64 bool, READ_ONCE WRITE_ONCE likely unlikely min noinline __always_inline
  *   smp_mb() smp_wmb() smp_rmb() smp_store_release() smp_load_acquire()
  *   memcpy memmove memset static_assert offsetof, the numbers of errno.h
  *   gda_os_fetch_add64 gda_os_cmpxchg64 (fully ordered, natural alignment,
  *   return the old value), gda_os_fetch_add32 gda_os_cmpxchg32
- *   gda_os_clamp(index, size): @index, and 0 where a processor speculates beyond @size
+ *   gda_os_clamp(index, size): @index, or 0 if the processor speculates beyond @size
  */
 
 static inline u64 gda_os_clamp(u64 index, u64 size)

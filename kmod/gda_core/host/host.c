@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel as the engine's host: the gda_host_*() functions. Except gda_host_kick(), whoever
- * visits, a worker or a fault, calls them under gda_srcu, which keeps the QP, its peer, their CQs and all MRs alive; they do
- * not sleep, allocate or take locks of memory management.
+ * The kernel as the engine's host: the gda_host_*() functions. A visitor, which is a worker or a
+ * page fault, calls all but gda_host_kick() under gda_srcu, which keeps the QP, its peer, their
+ * CQs and all MRs alive. They do not sleep, allocate or take locks of memory management.
  */
 #include <linux/ktime.h>
 #include <linux/nospec.h>
@@ -18,8 +18,8 @@ void gda_host_kick(struct gda_engine_qp *q)
 }
 
 /*
- * Keys are gda_core's here (key.c): the engine carries out no work request of another device,
- * see gda_executor_visit().
+ * All keys here belong to gda_core (key.c): the engine executes no work request of another
+ * device, see gda_executor_visit().
  */
 const struct gda_mem *gda_host_mem(const struct gda_engine_qp *q, u32 key)
 {
@@ -29,7 +29,7 @@ const struct gda_mem *gda_host_mem(const struct gda_engine_qp *q, u32 key)
 	return mr ? &mr->mem : NULL;
 }
 
-/* A run of adjacent pages is one span, so that a huge page is copied in one go. */
+/* A run of adjacent pages is one span, so that a huge page is copied at once. */
 u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr)
 {
 	const struct gda_mr *mr = container_of(mem, struct gda_mr, mem);
@@ -39,7 +39,7 @@ u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr)
 
 	if (!b->pages)
 		return b->kind->span(b, off, len, ptr);
-	/* a processor that speculates beyond the range check must not choose a pointer */
+	/* speculation beyond the range check must not select a pointer */
 	off = array_index_nospec(off, mem->size) + b->offset;
 	i = off >> PAGE_SHIFT;
 	off &= ~PAGE_MASK;
@@ -98,7 +98,7 @@ bool gda_host_recv_flush(struct gda_engine_qp *q)
 
 	spin_lock(&rq->lock);
 	flushed = gda_rq_flush(q);
-	/* what it had of a shared one is complete */
+	/* the QP has completed all entries that it took from a shared receive queue */
 	last = !flushed && rq->engine_rq.linked && !q->recv_open;
 	spin_unlock(&rq->lock);
 	if (last)
@@ -125,7 +125,10 @@ int gda_host_recv_datagram(struct gda_engine_qp *q, struct gda_engine_qp *peer,
 	spin_lock(&rq->lock);
 	taken = rq->engine_rq.taken;
 	ret = gda_rq_datagram(q, peer, mems);
-	/* all else that is wrong is not the queue's; an entry that is too short is taken, too */
+	/*
+	 * only a bad record is an error of the receive queue; an entry that is too short is
+	 * taken, too
+	 */
 	if (rq->engine_rq.linked)
 		gda_srq_taken(rq, ret == lies ? ret : rq->engine_rq.taken != taken);
 	spin_unlock(&rq->lock);
@@ -162,7 +165,7 @@ void gda_host_event(struct gda_engine_cq *engine_cq, const struct gda_completion
 	spin_unlock(&cq->lock);
 }
 
-/* A completion was not written. Of a CQ that fails of it, the first is an event. */
+/* Handle a completion that was not written. Only the first one that makes a CQ fail is an event. */
 static void gda_host_refused(struct gda_cq *cq)
 {
 	lockdep_assert_held(&cq->lock);
@@ -184,7 +187,7 @@ bool gda_host_push(struct gda_engine_cq *engine_cq, const struct gda_completion 
 	spin_lock(&cq->lock);
 	if (unlikely(cq->lost)) {
 		spin_unlock(&cq->lock);
-		/* at its next visit the QP of this CQ fails for the revocation */
+		/* the QP of this CQ fails at its next visit because of the revocation */
 		return gda_completion_own(c);
 	}
 	pushed = gda_cq_push(engine_cq, c);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connecting and disconnecting QPs of the software device: finds them and takes the lock.
- * control/connect.c says what becomes of them.
+ * Connecting and disconnecting QPs of the software device: lookup and locking.
+ * engine/control/connect.c has the rules.
  *
  * All endpoints are under soft->peer_lock; the executor reads a peer's queue under SRCU. A QP
- * is erased from dev->qps before it is disconnected, so a peer that still found it was linked
- * to it before, and is unlinked.
+ * is erased from dev->qps before it is disconnected. So a peer that still found it has linked
+ * itself before, and is unlinked.
  */
 #include <linux/random.h>
 
@@ -51,7 +51,7 @@ int gda_soft_connect(struct gda_executor_qp *exec, const u8 *address)
 	peer = xa_load(&soft->dev.qps, name.qpn);
 	ret = gda_endpoint_connect(end, peer ? gda_soft_end(&peer->exec) : NULL, &name);
 	connected = !ret && end->peer;
-	/* only under the lock is the peer sure to stay */
+	/* only the lock keeps the peer alive */
 	if (connected && peer != qp)
 		gda_notify_connected(peer, exec->number);
 	spin_unlock(&soft->peer_lock);

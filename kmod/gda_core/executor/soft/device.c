@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The software device, %GDA_DEVICE_SOFT: queues of contexts on this host, executed by the
- * engine in each context's worker. There from the start, and as any other device it can be
- * taken away: its driver, "gda_soft" on the platform bus, can be unbound. Each time it is
- * bound there is a new device.
+ * The software device, %GDA_DEVICE_SOFT: queues of contexts on this host, which the engine
+ * executes in each context's worker. It exists from module load on and can be removed like any
+ * other device: its driver, "gda_soft" on the platform bus, can be unbound. Each bind creates a
+ * new device.
  */
 #include <linux/module.h>
 #include <linux/platform_device.h>
@@ -87,7 +87,7 @@ static int gda_soft_register(void)
 		return ret;
 	gda_soft_pdev = platform_device_register_simple("gda_soft", PLATFORM_DEVID_NONE, NULL, 0);
 	ret = PTR_ERR_OR_ZERO(gda_soft_pdev);
-	/* the driver core keeps a device whose probe failed */
+	/* the driver core keeps a platform device whose probe failed */
 	if (!ret && !platform_get_drvdata(gda_soft_pdev)) {
 		platform_device_unregister(gda_soft_pdev);
 		ret = -ENOMEM;
@@ -102,7 +102,7 @@ int gda_soft_init(void)
 	int ret = gda_soft_register();
 
 	/*
-	 * The driver core returns -EINVAL where it had no memory for a name or a folder; no other
+	 * The driver core returns -EINVAL when it has no memory for a name or a directory; no
 	 * argument here is invalid.
 	 */
 	return ret == -EINVAL ? -ENOMEM : ret;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The software device, of which gda_core names gda_soft_init() and gda_soft_exit() and nothing
- * else. Its peers are QPs of the same device, found by number.
+ * The software device. gda_core itself uses only gda_soft_init() and gda_soft_exit(). The peers
+ * of its QPs are QPs of the same device, found by number.
  */
 #ifndef GDA_SOFT_H
 #define GDA_SOFT_H
@@ -10,8 +10,8 @@
 
 /**
  * struct gda_soft - one software device
- * @dev: as gda_core knows it
- * @peer_lock: who is connected to whom; it never sleeps and takes no other lock of ours
+ * @dev: the device as gda_core sees it
+ * @peer_lock: guards connections; its holder never sleeps and takes no other lock of gda_core
  */
 struct gda_soft {
 	struct gda_device dev;
@@ -19,8 +19,8 @@ struct gda_soft {
 };
 
 /**
- * struct gda_soft_qp - a queue pair of it, struct gda_executor_qp.priv
- * @end: as connections see it; under soft->peer_lock
+ * struct gda_soft_qp - the software device's part of a QP, struct gda_executor_qp.priv
+ * @end: the QP as connections see it; under soft->peer_lock
  */
 struct gda_soft_qp {
 	struct gda_endpoint end;
