@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Completion queues. Entries and record are memory of the process, which arms the CQ by a store to
- * the record and a doorbell: there is no call for it (gda_core/arm.c).
+ * Completion queues. Entries and record are memory of the process. The process arms a CQ by a
+ * store to the record and a doorbell, without a call (gda_core/arm.c).
  */
 #include <linux/log2.h>
 #include <rdma/mlx5-abi.h>
@@ -18,7 +18,7 @@ static void gda_rdma_cq_completed(void *priv)
 		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 }
 
-/* Copy in how the caller's library wants its CQ, and refuse what this device does not have. */
+/* Copy in the parameters of a new CQ, and refuse those that this device does not support. */
 static int gda_rdma_cq_request(struct ib_udata *udata, const struct gda_rdma_ctx *ctx,
 			       struct mlx5_ib_create_cq *req)
 {
@@ -60,7 +60,7 @@ int gda_rdma_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 		.wide = req.cqe_size == 2 * GDA_RDMA_CQE_BYTES,
 		.entries = req.buf_addr,
 		.record = req.db_addr,
-		/* without a completion channel nobody listens */
+		/* without a completion channel no one waits for events */
 		.handler = ib->cq_context ? gda_rdma_cq_completed : NULL,
 		.event = gda_rdma_cq_event,
 		.priv = cq,
@@ -80,8 +80,8 @@ int gda_rdma_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 }
 
 /*
- * The library has allocated the new entries, and copies those that it has not polled when this
- * returns; it polls and resizes under a lock of its own.
+ * The library has allocated the new entries. When this function returns, it copies the unpolled
+ * entries; its own lock excludes polls meanwhile.
  */
 int gda_rdma_resize_cq(struct ib_cq *ib, unsigned int cqe, struct ib_udata *udata)
 {
@@ -116,6 +116,6 @@ int gda_rdma_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 {
 	struct gda_rdma_cq *cq = gda_rdma_cq_of(ib);
 
-	/* a QP of a command may complete to it */
+	/* a QP that a command created, unknown to the RDMA subsystem, may still use the CQ */
 	return gda_client_try_destroy(cq->ctx, cq->handle);
 }

@@ -2,9 +2,9 @@
 /*
  * Verbs contexts and protection domains.
  *
- * All doorbell registers that libmlx5 knows of are one page, which says only that something was
- * posted or a CQ armed: records in memory say what. So queues share a register, and no store of a
- * whole work request to it (BlueFlame) is asked for.
+ * All doorbell registers that libmlx5 knows of are in one page. A store there says only that
+ * requests were posted or a CQ was armed; records in memory say which. So queues share a register,
+ * and the library is told not to store whole work requests to a register (BlueFlame).
  */
 #include <linux/cred.h>
 #include <linux/sched/task.h>
@@ -13,7 +13,10 @@
 
 #include "gda_rdma.h"
 
-/* Commands in the page offset of mmap(): libmlx5 maps a doorbell page write-combining, or plain. */
+/*
+ * Commands in the page offset of mmap(): how libmlx5 maps a doorbell page (write-combining or
+ * not).
+ */
 #define GDA_RDMA_MMAP_COMMAND(pgoff)	((pgoff) >> 8 & 0xff)
 #define GDA_RDMA_MMAP_INDEX(pgoff)	((pgoff) & 0xff)
 #define GDA_RDMA_MMAP_PLAIN		0U
@@ -21,8 +24,8 @@
 #define GDA_RDMA_MMAP_NC		3U
 
 /*
- * One page of two registers, of which the first is for doorbells alone. A library that asks for such
- * pages as objects (umem.c) is told of none.
+ * One page of two registers; the first one takes only doorbells. A library that allocates such
+ * pages as objects (umem.c) is told that there are none.
  */
 #define GDA_RDMA_REGISTERS		2U
 #define GDA_RDMA_REGISTER_BYTES		512U
@@ -62,14 +65,17 @@ static int gda_rdma_open(struct gda_rdma_ctx *ctx, struct ib_udata *udata)
 		return ret;
 	if (req.flags & ~MLX5_IB_ALLOC_UCTX_DEVX)
 		return -EOPNOTSUPP;
-	/* completions carry the user's index of a QP: what they carried before is not written */
+	/*
+	 * completions carry the QP's user index; the older format, with the QP number, is not
+	 * supported
+	 */
 	if (!req.max_cqe_version)
 		return -EOPNOTSUPP;
 	ctx->ctx = gda_client_open(&gda_rdma_of(ctx->ib.device)->dev);
 	if (IS_ERR(ctx->ctx))
 		return PTR_ERR(ctx->ctx);
 	ctx->user = current_euid();
-	/* the library hands it on in 16 bits */
+	/* the library passes the number on in 16 bits */
 	ctx->uar = get_random_u32() % U16_MAX + 1;
 	ctx->devx = req.flags & MLX5_IB_ALLOC_UCTX_DEVX;
 	xa_init_flags(&ctx->pds, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
@@ -80,9 +86,9 @@ static int gda_rdma_open(struct gda_rdma_ctx *ctx, struct ib_udata *udata)
 }
 
 /*
- * When this fails, UVERBS_METHOD_GET_CONTEXT frees @ib with its reference on the task, which would
- * never be freed: anybody at a limit could make any number of them. So it is given back here. The
- * older call does so itself, and finds none.
+ * If this function fails, UVERBS_METHOD_GET_CONTEXT frees @ib but not its reference on the task,
+ * so a user at a limit could leak any number of tasks. So drop the reference here. The older
+ * command drops it itself, and then finds no task.
  */
 int gda_rdma_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 {
@@ -100,7 +106,9 @@ void gda_rdma_dealloc_ucontext(struct ib_ucontext *ib)
 	gda_client_close(gda_rdma_ctx_of(ib)->ctx);
 }
 
-/* Objects are destroyed already; stores to the doorbells go nowhere once the context is closed. */
+/*
+ * Objects are already destroyed. After the context is closed, stores to doorbells have no effect.
+ */
 void gda_rdma_disassociate_ucontext(struct ib_ucontext *ib)
 {
 }
@@ -117,13 +125,13 @@ int gda_rdma_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma)
 	return gda_client_mmap(gda_rdma_ctx_of(ib)->ctx, vma);
 }
 
-/* Where in the file the page of doorbells is mapped from. */
+/* Return: the file offset at which the page of doorbells is mapped. */
 u64 gda_rdma_doorbells_offset(void)
 {
 	return (u64)GDA_RDMA_MMAP_NC << 8 << PAGE_SHIFT;
 }
 
-/* Of the context's own, so that a number says nothing of another context. */
+/* Numbers are per context, so that a number tells nothing about other contexts. */
 struct gda_rdma_pd *gda_rdma_pd_get(struct gda_rdma_ctx *ctx, u32 number)
 {
 	struct gda_rdma_pd *pd;
@@ -143,7 +151,7 @@ void gda_rdma_pd_put(struct gda_rdma_pd *pd)
 	xa_unlock(&pd->ctx->pds);
 }
 
-/* Nobody finds it from now on, unless it is used. */
+/* Unpublish a protection domain unless QPs use it. Return: whether it was unused. */
 static bool gda_rdma_pd_forget(struct gda_rdma_pd *pd)
 {
 	bool unused;
@@ -165,7 +173,7 @@ int gda_rdma_alloc_pd(struct ib_pd *ib, struct ib_udata *udata)
 	if (!udata)
 		return -EOPNOTSUPP;
 	pd->ctx = rdma_udata_to_drv_context(udata, struct gda_rdma_ctx, ib);
-	/* the RDMA subsystem has no limit of these */
+	/* the RDMA subsystem does not limit the number of protection domains */
 	ret = gda_client_count(pd->ctx->ctx);
 	if (ret)
 		return ret;
@@ -177,7 +185,7 @@ int gda_rdma_alloc_pd(struct ib_pd *ib, struct ib_udata *udata)
 	ret = gda_rdma_answer(udata, &resp, sizeof(resp));
 	if (ret)
 		goto err_number;
-	/* commands find it from now on. The index is reserved: this cannot fail */
+	/* commands find the PD from here on; the index is reserved, so this cannot fail */
 	xa_store(&pd->ctx->pds, pd->number, pd, GFP_KERNEL_ACCOUNT);
 	return 0;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who takes a datagram. Each names its receiver by number and queue key, and nothing is kept: for
- * the next one it is looked for again, under the same policy as a connection (peer.c). Address
- * handles are libmlx5's own: the kernel sees what one says in each work request.
+ * The receiver of a datagram. Each datagram names its receiver by number and queue key. The
+ * receiver is looked up for each one, under the same policy as a connection (peer.c). libmlx5
+ * keeps address handles to itself: the kernel sees their content in each work request.
  *
- * Called in visits, under no lock. A QP that is found here is not freed before the visit ends, and
- * one that leaves RTR and RTS is reset only after the visits that had found it.
+ * All functions are called in visits, under no lock. A QP that is found here is not freed before
+ * the visit ends. A QP that leaves RTR and RTS is reset only after the visits that found it.
  */
 #include "gda_rdma.h"
 
@@ -14,10 +14,10 @@ static bool gda_rdma_is_here(const struct gda_port *port, const struct gda_datag
 	return to->lid == port->lid && (!to->flow || !memcmp(to->gid, port->gid, sizeof(to->gid)));
 }
 
-/* Is it a QP that takes datagrams of @from? */
+/* Return: whether the QP takes datagrams of @from. */
 static bool gda_rdma_takes(const struct gda_rdma_end *end, const struct gda_rdma_end *from)
 {
-	/* pairs with the release in gda_rdma_end_set(): what it is was set before */
+	/* pairs with the release in gda_rdma_end_set(): type and user were set before the state */
 	enum ib_qp_state state = smp_load_acquire(&end->state);
 
 	return (state == IB_QPS_RTR || state == IB_QPS_RTS) && end->type == IB_QPT_UD &&

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands of programs: found, measured, carried out and answered. What each does is in
- * devx_*.c, which read no byte beyond the lengths of the table here.
+ * Commands of programs: looked up, checked for length, carried out and answered. devx_*.c carry out
+ * the commands; they access no byte beyond the lengths in the table here.
  *
- * The calls return what the kernel's mlx5_ib returns for a NIC: -EREMOTEIO where the answer says why
- * not, -EINVAL where a command comes by the wrong call or names another object.
+ * The calls return what the kernel's mlx5_ib returns for a NIC: -EREMOTEIO if the answer has the
+ * reason, -EINVAL if a command comes by the wrong call or names another object.
  */
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
@@ -18,7 +18,7 @@
 #define GDA_DEVX_IN	MLX5_ST_SZ_BYTES(general_obj_in_cmd_hdr)
 #define GDA_DEVX_OUT	MLX5_ST_SZ_BYTES(general_obj_out_cmd_hdr)
 
-/* The calls that commands come by. */
+/* The uverbs methods that carry commands. */
 enum gda_devx_call {
 	GDA_DEVX_OTHER,
 	GDA_DEVX_CREATE,
@@ -26,7 +26,7 @@ enum gda_devx_call {
 	GDA_DEVX_QUERY,
 };
 
-/* A command, the fewest bytes of it and its answer, and which creation its object is from. */
+/* A command: its minimum lengths of input and answer, and the command that created its object. */
 struct gda_devx_command {
 	u16 opcode;
 	u16 about;
@@ -83,7 +83,7 @@ static const struct gda_devx_command *gda_devx_find(u16 opcode)
 	return NULL;
 }
 
-/* Does the command have the right length, and an answer that has room? */
+/* Check that the command has the right length and that the answer fits. */
 static int gda_devx_measure(const struct gda_devx_command *command, const void *in, size_t inlen,
 			    size_t outlen)
 {
@@ -92,7 +92,7 @@ static int gda_devx_measure(const struct gda_devx_command *command, const void *
 	return outlen < command->out ? GDA_DEVX_REFUSE(BAD_OUTP_LEN_ERR, OUTPUT) : 0;
 }
 
-/* An error of a call of ours, as the status of a command; or what is none of it. */
+/* Convert an errno to the status of a command, or return the errno if no status fits. */
 static int gda_devx_refusal(int err)
 {
 	switch (err) {
@@ -115,7 +115,7 @@ static int gda_devx_refusal(int err)
 	}
 }
 
-/* Does the command come by the right call, about its object? */
+/* Return: whether the command came by the right method, for the object that it names. */
 static bool gda_devx_fits(const struct gda_devx_command *command, enum gda_devx_call call,
 			  const struct gda_devx_cmd *cmd)
 {
@@ -143,7 +143,7 @@ static int gda_devx_run(struct gda_devx_cmd *cmd, enum gda_devx_call call, size_
 	return ret < 0 ? gda_devx_refusal(ret) : ret;
 }
 
-/* Carry a command out and answer it. A creation that could not be answered leaves cmd->obj. */
+/* Carry out and answer a command. If a creation could not be answered, cmd->obj stays set. */
 static int gda_devx_call(struct uverbs_attr_bundle *attrs, enum gda_devx_call call, u16 in,
 			 u16 out, struct gda_devx_cmd *cmd)
 {
@@ -171,7 +171,7 @@ static int gda_devx_call(struct uverbs_attr_bundle *attrs, enum gda_devx_call ca
 	return ret ? -EREMOTEIO : 0;
 }
 
-/* Of a call about an object, by which uverbs has found the context. */
+/* Return: the context of a method on an object, which uverbs has looked up. */
 static struct gda_rdma_ctx *gda_devx_ctx(struct uverbs_attr_bundle *attrs)
 {
 	return rdma_udata_to_drv_context(&attrs->driver_udata, struct gda_rdma_ctx, ib);
@@ -238,7 +238,10 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 	cmd.obj->ctx = cmd.ctx;
 	cmd.obj->creation = MLX5_GET(general_obj_in_cmd_hdr, cmd.in, opcode);
 	uobj->object = cmd.obj;
-	/* what was created and could not be told is destroyed when this returns */
+	/*
+	 * if the answer failed, uverbs destroys the new object when this function returns an
+	 * error
+	 */
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE);
 	if (!ret && cmd.obj->name)
 		cmd.obj->name(cmd.obj);

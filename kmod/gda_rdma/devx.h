@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * DEVX: commands that a program writes as a NIC's firmware reads them, and that create the same
- * objects as verbs do. A command's bytes were copied once, and are at least as long as its fields.
+ * DEVX: commands in the format of a NIC's firmware, which create the same objects as verbs do. A
+ * command's bytes are copied in once, and are at least as long as the command's fields.
  *
- * A command is refused by a status, which is the firmware's, and a reason, which is our own; the
+ * A refused command returns a status, as the firmware defines it, and a reason of this driver; the
  * program finds both in the answer.
  */
 #ifndef GDA_RDMA_DEVX_H
@@ -14,10 +14,10 @@
 
 #include "gda_rdma.h"
 
-/* The event queue of all CQs; there is none behind it. */
+/* The event queue of all CQs, which exists in name only. */
 #define GDA_DEVX_EQN		1U
 
-/* Fields that the kernel's description of the commands leaves out, by their offsets in bytes. */
+/* Byte offsets of fields that the kernel's description of the commands leaves out. */
 #define GDA_DEVX_CQC_RECORD_UMEM	0x4
 #define GDA_DEVX_QPC_RECORD_UMEM	0xe4
 #define GDA_DEVX_CREATE_CQ_OFFSET	0x50
@@ -28,19 +28,19 @@
 /**
  * enum gda_devx_reason - why a command was refused: the low half of the syndrome
  * @GDA_DEVX_OPCODE: there is no such command
- * @GDA_DEVX_INPUT: it is too short, or something is behind its fields
- * @GDA_DEVX_OUTPUT: its answer has not enough room
- * @GDA_DEVX_KIND: of the object, or of capabilities: there is none of this kind
- * @GDA_DEVX_SIZE: of a queue or an entry
- * @GDA_DEVX_UAR: it is not one of the context
+ * @GDA_DEVX_INPUT: the command is too short, or has nonzero bytes behind its fields
+ * @GDA_DEVX_OUTPUT: the answer does not fit
+ * @GDA_DEVX_KIND: no such kind of object or capability
+ * @GDA_DEVX_SIZE: bad size of a queue or an entry
+ * @GDA_DEVX_UAR: the UAR does not belong to the context
  * @GDA_DEVX_EQ: there is no such event queue
- * @GDA_DEVX_UMEM: none is named
+ * @GDA_DEVX_UMEM: the command names no umem
  * @GDA_DEVX_PD: the context has no such protection domain
  * @GDA_DEVX_CQ: the context has no such CQ
- * @GDA_DEVX_STATE: the QP is not in the state that the command leaves
- * @GDA_DEVX_OPTION: a bit of opt_param_mask
+ * @GDA_DEVX_STATE: the QP is not in the state from which the command starts
+ * @GDA_DEVX_OPTION: an unsupported bit of opt_param_mask
  * @GDA_DEVX_PORT: there is no such port
- * @GDA_DEVX_ATTR: an attribute, or an object that is named; the status says which kind of error
+ * @GDA_DEVX_ATTR: a bad attribute or named object; the status says which kind of error
  */
 enum gda_devx_reason {
 	GDA_DEVX_OPCODE = 1,
@@ -59,9 +59,9 @@ enum gda_devx_reason {
 	GDA_DEVX_ATTR,
 };
 
-#define GDA_DEVX_SYNDROME	0x47440000U	/* of all of them */
+#define GDA_DEVX_SYNDROME	0x47440000U	/* high half of all syndromes */
 
-/* A refusal, as a command returns it: neither 0 nor an errno. */
+/* The return value of a refused command: neither 0 nor an errno. */
 #define GDA_DEVX_REFUSE(status, reason)	\
 	(MLX5_CMD_STAT_##status << 16 | GDA_DEVX_##reason)
 
@@ -69,9 +69,9 @@ enum gda_devx_reason {
  * struct gda_devx_obj - an object that a command created
  * @ctx: its context
  * @creation: opcode of the command
- * @number: by which commands name it
- * @name: or NULL; its creation cannot fail any more, so from now on others may need it
- * @destroy: destroy and free it. 0; -EBUSY another needs it
+ * @number: the number by which commands name it
+ * @name: optional; called once its creation cannot fail any more: other objects may now use it
+ * @destroy: destroy and free it. 0; -EBUSY another object uses it
  */
 struct gda_devx_obj {
 	struct gda_rdma_ctx *ctx;
@@ -82,11 +82,11 @@ struct gda_devx_obj {
 };
 
 /**
- * struct gda_devx_cmd - a command that is carried out
- * @ctx: of the caller
- * @obj: that it is about; of a creation, out: the new one
+ * struct gda_devx_cmd - a command being carried out
+ * @ctx: context of the caller
+ * @obj: the command's object; for a creation, out: the new object
  * @in: the command
- * @out: room for the answer, zeros
+ * @out: buffer of the answer, zeroed
  */
 struct gda_devx_cmd {
 	struct gda_rdma_ctx *ctx;

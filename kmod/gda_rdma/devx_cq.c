@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CQs by command: entries and record lie in umems. They are polled: there are no events of them.
+ * CQs created by command: entries and record lie in umems. Programs poll them; they have no
+ * events.
  */
 #include <linux/slab.h>
 
@@ -26,7 +27,7 @@ static int gda_devx_destroy_cq(struct gda_devx_obj *obj)
 	return ret;
 }
 
-/* Read what is asked for, and refuse what this device does not have. */
+/* Read the parameters of a new CQ, and refuse those that this device does not support. */
 static int gda_devx_read_cq(const struct gda_devx_cmd *cmd, struct gda_client_cq_attr *attr)
 {
 	const void *cqc = MLX5_ADDR_OF(create_cq_in, cmd->in, cq_context);
@@ -51,7 +52,7 @@ static int gda_devx_read_cq(const struct gda_devx_cmd *cmd, struct gda_client_cq
 		.record = MLX5_GET64(cqc, cqc, dbr_addr),
 		.record_umem = gda_devx_u32(cqc, GDA_DEVX_CQC_RECORD_UMEM),
 	};
-	/* without one it would be an address */
+	/* umem 0 would make the offset a user address */
 	if (!attr->entries_umem || !attr->record_umem)
 		return GDA_DEVX_REFUSE(BAD_RES_ERR, UMEM);
 	if (attr->depth > gda_device_max.max_cq_depth)

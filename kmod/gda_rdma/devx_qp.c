@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * QPs by command: RC, whose queues and record lie in umems. Such a QP is one of qp.c, which the
- * RDMA subsystem does not know of; each transition is an ibv_modify_qp() in other words.
+ * RC QPs created by command, whose queues and record lie in umems. Such a QP is one of qp.c that
+ * is unknown to the RDMA subsystem. Each state transition is translated to that of
+ * ibv_modify_qp().
  */
 #include <linux/slab.h>
 #include <linux/mlx5/qp.h>
 
 #include "devx.h"
 
-#define GDA_DEVX_RQ_STRIDE	4U	/* log2 of the smallest entry of a receive queue */
+#define GDA_DEVX_RQ_STRIDE	4U	/* log2 of a receive queue's smallest entry */
 
 /**
  * struct gda_devx_qp - a QP that a command created
- * @obj: what all objects have
- * @qp: as verbs know it, with the parts of ib_qp that qp.c reads
- * @pd: of it, held
- * @lock: one command at a time; before qp.lock. Guards @qpc
- * @qpc: as the creation said, and what transitions said of the path
+ * @obj: the part that all objects have
+ * @qp: the QP as verbs see it, with those members of ib_qp that qp.c reads
+ * @pd: its protection domain, on which it has a reference
+ * @lock: serializes commands; taken before qp.lock. Guards @qpc
+ * @qpc: the parameters of the creation, updated with the path of each transition
  */
 struct gda_devx_qp {
 	struct gda_devx_obj obj;
@@ -26,10 +27,10 @@ struct gda_devx_qp {
 	u8 qpc[MLX5_ST_SZ_BYTES(qpc)];
 };
 
-/* A transition: its attributes, and those that opt_param_mask chooses. */
+/* A transition: the attributes that it sets, and those that opt_param_mask selects. */
 struct gda_devx_step {
 	u16 opcode;
-	bool any;			/* from any state */
+	bool any;			/* allowed from any state */
 	enum ib_qp_state from;
 	enum ib_qp_state to;
 	int mask;
@@ -54,7 +55,7 @@ static const struct gda_devx_step gda_devx_steps[] = {
 	{ MLX5_CMD_OP_2RST_QP, true, IB_QPS_RESET, IB_QPS_RESET, 0, 0 },
 };
 
-/* What is chosen bit by bit; bits of the path change nothing here. */
+/* Attributes that opt_param_mask selects; bits of the path are accepted and have no effect. */
 #define GDA_DEVX_OPT_ACCESS	(MLX5_QP_OPTPAR_RRE | MLX5_QP_OPTPAR_RAE | MLX5_QP_OPTPAR_RWE)
 #define GDA_DEVX_OPT_PATH	(MLX5_QP_OPTPAR_PRIMARY_ADDR_PATH | BIT(17) | BIT(23))
 #define GDA_DEVX_OPT		(GDA_DEVX_OPT_ACCESS | GDA_DEVX_OPT_PATH |		\
@@ -71,7 +72,7 @@ static int gda_devx_destroy_qp(struct gda_devx_obj *obj)
 	return 0;
 }
 
-/* The receive queue, or what it has in place of one. */
+/* Read the receive queue, or the SRQ used in its place. */
 static int gda_devx_read_rq(const struct gda_rdma_ctx *ctx, const void *qpc,
 			    struct gda_client_qp_attr *attr)
 {
@@ -95,7 +96,7 @@ static int gda_devx_read_rq(const struct gda_rdma_ctx *ctx, const void *qpc,
 	}
 }
 
-/* Of a QP that sends nothing, or receives nothing, one CQ stands for both. */
+/* Read the CQs. A QP that only sends or only receives has one CQ for both. */
 static int gda_devx_read_cqs(const struct gda_rdma_ctx *ctx, const void *qpc,
 			     struct gda_client_qp_attr *attr)
 {
@@ -111,7 +112,7 @@ static int gda_devx_read_cqs(const struct gda_rdma_ctx *ctx, const void *qpc,
 	return 0;
 }
 
-/* Read what is asked for, and refuse what this device does not have. */
+/* Read the parameters of a new QP, and refuse those that this device does not support. */
 static int gda_devx_read_qp(const struct gda_devx_cmd *cmd, struct gda_client_qp_attr *attr)
 {
 	const void *qpc = MLX5_ADDR_OF(create_qp_in, cmd->in, qpc);
@@ -137,16 +138,16 @@ static int gda_devx_read_qp(const struct gda_devx_cmd *cmd, struct gda_client_qp
 	ret = gda_devx_read_rq(cmd->ctx, qpc, attr);
 	if (ret)
 		return ret;
-	/* the receive queue comes first */
+	/* the receive queue precedes the send queue */
 	if (check_add_overflow(offset, (u64)attr->rq_depth << attr->rq_shift, &attr->sq))
 		return GDA_DEVX_REFUSE(BAD_PARAM_ERR, SIZE);
-	/* without one it would be an address */
+	/* umem 0 would make the offset a user address */
 	if (!attr->record_umem || (!umem && (attr->sq_depth || attr->rq_depth)))
 		return GDA_DEVX_REFUSE(BAD_RES_ERR, UMEM);
 	return gda_devx_read_cqs(cmd->ctx, qpc, attr);
 }
 
-/* On failure @dq is as it was. */
+/* On failure @dq is unchanged. */
 static int gda_devx_make_qp(struct gda_devx_cmd *cmd, struct gda_devx_qp *dq,
 			    struct gda_client_qp_attr *attr)
 {
@@ -191,7 +192,7 @@ int gda_devx_create_qp(struct gda_devx_cmd *cmd)
 	return 0;
 }
 
-/* Attributes that opt_param_mask chooses. */
+/* Return: the mask of attributes that opt_param_mask selects. */
 static int gda_devx_chosen(u32 opt)
 {
 	return (opt & GDA_DEVX_OPT_ACCESS ? IB_QP_ACCESS_FLAGS : 0) |
@@ -200,7 +201,7 @@ static int gda_devx_chosen(u32 opt)
 	       (opt & MLX5_QP_OPTPAR_PRI_PORT ? IB_QP_PORT : 0);
 }
 
-/* Rights as the command says them, where a bit of @opt chooses them, and else as @old. */
+/* Return: the command's access rights where a bit of @opt selects them, otherwise those of @old. */
 static int gda_devx_access(const void *qpc, u32 opt, int old)
 {
 	int now = (MLX5_GET(qpc, qpc, rre) ? IB_ACCESS_REMOTE_READ : 0) |
@@ -213,7 +214,7 @@ static int gda_devx_access(const void *qpc, u32 opt, int old)
 	return (now & chosen) | (old & ~chosen);
 }
 
-/* All attributes that @qpc has; the mask says which of them count. */
+/* Read all attributes from @qpc; the caller's mask says which of them are valid. */
 static void gda_devx_read_attr(const void *qpc, struct ib_qp_attr *attr)
 {
 	const void *path = MLX5_ADDR_OF(qpc, qpc, primary_address_path);
@@ -237,13 +238,13 @@ static const struct gda_devx_step *gda_devx_find_step(u32 opcode)
 {
 	const struct gda_devx_step *step = gda_devx_steps;
 
-	/* the table of commands has no others */
+	/* the command table has no other opcodes, so this terminates */
 	while (step->opcode != opcode)
 		step++;
 	return step;
 }
 
-/* Under dq->lock: from @old to what the command says. */
+/* Called under dq->lock: do the transition of a command. @old are the attributes so far. */
 static int gda_devx_take_step(struct gda_devx_qp *dq, const void *in,
 			      const struct gda_devx_step *step, const struct ib_qp_attr *old)
 {
@@ -301,7 +302,7 @@ int gda_devx_query_qp(struct gda_devx_cmd *cmd)
 	gda_rdma_query_qp(&dq->qp.ib, &attr, 0, &init);
 	memcpy(qpc, dq->qpc, sizeof(dq->qpc));
 	mutex_unlock(&dq->lock);
-	/* states have the same numbers there */
+	/* verbs and qpc use the same numbers for states */
 	MLX5_SET(qpc, qpc, state, attr.qp_state);
 	MLX5_SET(qpc, qpc, pm_state, MLX5_QP_PM_MIGRATED);
 	MLX5_SET(qpc, qpc, mtu, attr.path_mtu);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What the device says of itself by command. A capability that is not set is not there.
- */
+/* Queries by command: the device's capabilities. A capability that is not set is not supported. */
 #include <linux/log2.h>
 
 #include "devx.h"
@@ -9,7 +7,7 @@
 #define GDA_DEVX_LOG_UMEM	16U
 #define GDA_DEVX_LOG_BF_REG	9U
 
-/* Fields of the general capabilities. */
+/* Fill in the general capabilities. */
 static void gda_devx_general(const struct gda_rdma_ctx *ctx, void *cap)
 {
 	const struct gda_device_limits *limits = &gda_rdma_of(ctx->ib.device)->dev.limits;
@@ -39,7 +37,7 @@ static void gda_devx_general(const struct gda_rdma_ctx *ctx, void *cap)
 	MLX5_SET(cmd_hca_cap, cap, max_wqe_sz_rq, GDA_RDMA_RECV_BYTES);
 }
 
-/* Of RoCE and atomics as a NIC counts them there is nothing to say, which is said. */
+/* Capabilities of RoCE and atomics, as a NIC reports them, are answered with zeros: none. */
 int gda_devx_query_hca_cap(struct gda_devx_cmd *cmd)
 {
 	u32 type = MLX5_GET(query_hca_cap_in, cmd->in, op_mod) >> 1;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Asynchronous events of verbs. gda_core calls these in the worker of the object's context, under a
- * spinlock; the RDMA subsystem queues what it is told for the program, and does not sleep.
+ * Asynchronous events of verbs. gda_core calls these functions in the worker of the object's
+ * context, under a spinlock. The RDMA subsystem queues the event for the program and does not
+ * sleep.
  */
 #include "gda_rdma.h"
 
@@ -22,7 +23,7 @@ void gda_rdma_qp_event(void *priv, enum gda_client_event what)
 		.event = gda_rdma_qp_events[what],
 	};
 
-	/* it is news only to a QP that has not gone on by itself */
+	/* IB_EVENT_COMM_EST makes sense only while the QP is in RTR */
 	if (what == GDA_CLIENT_REACHED && READ_ONCE(qp->attr.qp_state) != IB_QPS_RTR)
 		return;
 	if (qp->ib.event_handler)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * gda_rdma's own structures: an RDMA device whose queues gda_core carries out.
+ * gda_rdma's own structures: an RDMA device whose queues gda_core executes.
  *
- * Its user space is libmlx5 as it is: the ABI of uapi/rdma/mlx5-abi.h, which is stable, says how
- * programs create queues in their memory and what they store there to post. Nothing else here is
- * mlx5's: no firmware, no command, no wire. Each verbs context is a context of gda_core
- * (gda/client.h), and each object one of it.
+ * Its user space is the unchanged libmlx5. The stable ABI of uapi/rdma/mlx5-abi.h defines how
+ * programs create queues in their memory and what they store there to post. Nothing else here
+ * is mlx5's: there is no firmware, no command interface, no wire. Each verbs context is a context
+ * of gda_core (gda/client.h), and each verbs object an object of that context.
  *
  * Lock order: qp->lock (mutex), then rdma->peers_lock (spinlock).
  */
@@ -27,18 +27,18 @@
 #define GDA_RDMA_GUID		0x0247440000000001ULL
 #define GDA_RDMA_SUBNET		0xfe80000000000000ULL
 
-/* Of a work request, and of a receive: most bytes, and those of a segment. */
+/* Largest work request and largest receive, in bytes, and the size of a segment. */
 #define GDA_RDMA_SEND_BYTES	1008U
 #define GDA_RDMA_RECV_BYTES	512U
 #define GDA_RDMA_SEGMENT_BYTES	16U
-#define GDA_RDMA_RECVS		32768U	/* entries of a receive queue */
+#define GDA_RDMA_RECVS		32768U	/* most entries of a receive queue */
 
 /**
- * struct gda_rdma - the device as gda_core knows it; freed with its last context
- * @dev: registered while the module is there
- * @ibdev: as the RDMA subsystem knows it
- * @port: where datagrams come from
- * @peers_lock: who responds to whom: guards the ends of all QPs
+ * struct gda_rdma - the device as gda_core sees it; freed with its last context
+ * @dev: registered while the module is loaded
+ * @ibdev: the device as the RDMA subsystem sees it
+ * @port: source address of datagrams
+ * @peers_lock: guards the ends of all QPs, which say who responds to whom
  */
 struct gda_rdma {
 	struct gda_device dev;
@@ -54,12 +54,12 @@ struct gda_rdma_device {
 
 /**
  * struct gda_rdma_ctx - a verbs context
- * @ib: of the RDMA subsystem
- * @ctx: of gda_core
- * @user: who opened it
- * @uar: number of its page of doorbells, by which libmlx5 names it: 16 bits, random
+ * @ib: context of the RDMA subsystem
+ * @ctx: context of gda_core
+ * @user: the user who opened it
+ * @uar: random 16-bit number by which libmlx5 names the page of doorbells
  * @devx: it was opened for commands (devx.h)
- * @pds: number -> struct gda_rdma_pd; its lock also guards their users
+ * @pds: struct gda_rdma_pd by number; the xarray's lock also guards their @users
  */
 struct gda_rdma_ctx {
 	struct ib_ucontext ib;
@@ -72,10 +72,10 @@ struct gda_rdma_ctx {
 
 /**
  * struct gda_rdma_pd - a protection domain
- * @ib: of the RDMA subsystem
+ * @ib: PD of the RDMA subsystem
  * @ctx: its context
- * @number: by which a command names it
- * @users: QPs of commands, of which the RDMA subsystem does not know
+ * @number: the number by which commands name it
+ * @users: QPs created by commands, which the RDMA subsystem does not count
  */
 struct gda_rdma_pd {
 	struct ib_pd ib;
@@ -106,14 +106,15 @@ struct gda_rdma_srq {
 
 /**
  * struct gda_rdma_end - a QP as its peers see it: gda_executor_qp.priv, under rdma->peers_lock
- * @exec: the QP as gda_core knows it
- * @type: of verbs
- * @state: likewise
- * @dest: number of the peer, from RTR on
- * @qkey: of UD: which datagrams to it must have; read under no lock, as @state, @type and @user
- * @user: of its context
- * @peer: who responds, or NULL
- * @asker: whose @peer this is, or NULL; only the QP that @dest names can be
+ * @exec: the QP as gda_core sees it
+ * @type: its type in verbs
+ * @state: its state in verbs
+ * @dest: QP number of the peer, from RTR on
+ * @qkey: for UD: the queue key that datagrams to it must have; like @state, @type and @user it is
+ *	read under no lock
+ * @user: the user of its context
+ * @peer: the responder, or NULL
+ * @asker: the QP whose @peer this is, or NULL; this can only be the QP that @dest names
  */
 struct gda_rdma_end {
 	struct gda_executor_qp *exec;
@@ -128,14 +129,14 @@ struct gda_rdma_end {
 
 /**
  * struct gda_rdma_qp - a QP
- * @ib: of the RDMA subsystem
- * @ctx: of gda_core
- * @handle: there
- * @exec: likewise
- * @lock: one modify or query at a time; guards @attr
- * @attr: what was set by modify
- * @cap: as it was created
- * @give_up: the peer does not answer: what is posted fails from now on
+ * @ib: QP of the RDMA subsystem
+ * @ctx: context of gda_core
+ * @handle: its handle in @ctx
+ * @exec: the QP as gda_core sees it
+ * @lock: serializes modify and query; guards @attr
+ * @attr: the attributes that modify has set
+ * @cap: the capabilities at creation
+ * @give_up: work that runs when the peer does not answer: posted requests fail from then on
  */
 struct gda_rdma_qp {
 	struct ib_qp ib;
@@ -169,8 +170,8 @@ static inline struct gda_rdma *gda_rdma_of(struct ib_device *ib)
 }
 
 /*
- * Copy in what the caller's library asks, at least @least bytes of it. A newer library may ask for
- * what this device does not know, by bytes behind @size: only zeros are taken for nothing.
+ * Copy in the request of the caller's library, at least @least bytes. A newer library may pass
+ * bytes behind @size, which this device does not know: they must be zero.
  */
 static inline int gda_rdma_ask(struct ib_udata *udata, void *req, size_t size, size_t least)
 {

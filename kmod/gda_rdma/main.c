@@ -2,9 +2,9 @@
 /*
  * The module: one RDMA device, gda0, and its device of gda_core.
  *
- * It is for programs that exist: nothing loads it by itself, and a machine with a NIC does not need
- * it. Numbers and keys are all that keeps QPs apart, so by default (peers=user) those of other
- * users do not exist for a QP.
+ * The module serves existing verbs programs. It is not loaded automatically, and a machine with a
+ * NIC does not need it. Only numbers and keys protect QPs from each other; so by default
+ * (peers=user) a QP cannot reach the QPs of other users.
  */
 #include <linux/module.h>
 #include <linux/platform_device.h>
@@ -106,9 +106,9 @@ static const struct uapi_definition gda_rdma_defs[] = {
 };
 
 static struct platform_device *gda_rdma_pdev;
-static int gda_rdma_probed = -ENODEV;	/* what probe() answered last */
+static int gda_rdma_probed = -ENODEV;	/* last return value of probe() */
 
-/* The device of gda_core, which may outlive that of the RDMA subsystem. */
+/* Create the device of gda_core, which may outlive that of the RDMA subsystem. */
 static struct gda_rdma *gda_rdma_create(void)
 {
 	struct gda_rdma *rdma = kzalloc(sizeof(*rdma), GFP_KERNEL);
@@ -182,7 +182,7 @@ static int gda_rdma_probe(struct platform_device *pdev)
 	return ret;
 }
 
-/* At the end, or when root unbinds the device: programs that have it open lose it. */
+/* Called at exit or when root unbinds the device: programs that have it open lose it. */
 static void gda_rdma_remove(struct platform_device *pdev)
 {
 	struct gda_rdma_device *device = platform_get_drvdata(pdev);

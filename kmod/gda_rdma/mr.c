@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Memory regions: user memory, pinned and charged by gda_mr as for /dev/gda.
- */
+/* Memory regions: user memory, pinned and accounted by gda_mr as for /dev/gda. */
 #include <linux/slab.h>
 
 #include "gda_rdma.h"
@@ -9,14 +7,14 @@
 #define GDA_RDMA_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |	\
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 
-/* Flags that change nothing: all accesses are ordered here, and pages may have any size. */
+/* These flags have no effect: accesses are always ordered, and pages may have any size. */
 #define GDA_RDMA_ACCESS_IGNORED	(IB_ACCESS_OPTIONAL | IB_ACCESS_HUGETLB)
 
 u32 gda_rdma_access(int access)
 {
 	u32 ret = 0;
 
-	/* a CPU may write to what others may */
+	/* memory that others may write must also be writable for the CPU */
 	if (access & (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC))
 		ret |= GDA_ACCESS_LOCAL_WRITE;
 	if (access & IB_ACCESS_REMOTE_WRITE)

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who responds to whom.
+ * Peers of QPs: which QP responds to which.
  *
- * A verbs QP names its peer by number, and each side on its own. A QP gets its peer once it is in RTS
- * and the peer is in RTR or RTS and names it as well; until then its work waits, or fails when
- * gda_rdma_give_up() runs. That of an unreliable connection does not wait: what finds no peer is
- * lost, and the peer may come later. Each change of state looks from both sides: may I have my peer, and may
- * the QP that I name have me? With peers=user (main.c) the QPs of other users do not exist for it.
+ * A verbs QP names its peer by number, and each side does so on its own. A QP gets its peer once it
+ * is in RTS, and the peer is in RTR or RTS and names the QP. Until then an RC QP's requests wait,
+ * or fail once gda_rdma_give_up() has run. Requests of an unreliable connection do not wait:
+ * without a peer they are lost, and the peer may come later. Each change of state tries both
+ * directions: to link the QP to the peer that it names, and to link that peer to the QP. With
+ * peers=user (main.c) the QPs of other users do not exist for a QP.
  *
- * All is under rdma->peers_lock. gda_core takes a QP out of its table before qp_disconnect(), so
- * that one which is found here is not freed before the lock is dropped.
+ * All under rdma->peers_lock. gda_core removes a QP from its table before qp_disconnect(), so
+ * a QP that is found here is not freed before the lock is dropped.
  */
 #include "gda_rdma.h"
 
@@ -25,7 +26,7 @@ static struct gda_rdma_end *gda_rdma_find(struct gda_rdma *rdma, u32 number)
 	return exec ? exec->priv : NULL;
 }
 
-/* With peers=user those of other users do not. */
+/* With peers=user only QPs of the same user exist for a QP. */
 bool gda_rdma_exists_for(const struct gda_rdma_end *end, const struct gda_rdma_end *other)
 {
 	return READ_ONCE(gda_rdma_peers_any) || uid_eq(end->user, other->user);
@@ -38,7 +39,7 @@ static bool gda_rdma_responds(const struct gda_rdma_end *end, const struct gda_r
 	       end->dest == to->exec->number;
 }
 
-/* Give the QP its peer, if it is there. */
+/* Give the QP its peer, if the peer exists and names the QP. */
 static void gda_rdma_link(struct gda_rdma *rdma, struct gda_rdma_end *end)
 {
 	struct gda_rdma_end *peer;
@@ -63,14 +64,14 @@ static void gda_rdma_unlink(struct gda_rdma_end *end)
 	gda_executor_qp_respond(end->exec, NULL);
 }
 
-/* The QP responds to nobody any more. It is not looked for: its asker may be about to go, too. */
+/* Stop the QP from responding. Do not look for another peer: the asker may be going away, too. */
 static void gda_rdma_dismiss(struct gda_rdma_end *end)
 {
 	if (end->asker)
 		gda_rdma_unlink(end->asker);
 }
 
-/* The QP is new, and nobody links with it: it is in RESET. */
+/* Initialize the end of a new QP. Its state is RESET, so no QP links with it. */
 void gda_rdma_end_init(struct gda_executor_qp *exec, enum ib_qp_type type, kuid_t user)
 {
 	struct gda_rdma_end *end = exec->priv;
@@ -88,7 +89,7 @@ void gda_rdma_end_set(struct gda_executor_qp *exec, enum ib_qp_state state, u32 
 	spin_lock(&rdma->peers_lock);
 	if (state != IB_QPS_RTR && state != IB_QPS_RTS) {
 		gda_rdma_dismiss(end);
-		/* one that fails keeps its peer, which may have begun to receive from it */
+		/* a failed QP keeps its peer, which may have begun to receive from it */
 		if (state != IB_QPS_ERR)
 			gda_rdma_unlink(end);
 		WRITE_ONCE(end->state, state);

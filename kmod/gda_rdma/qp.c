@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs, RC, UC and UD, of which the send queue is carried out by gda_core's engine.
+ * Queue pairs: RC, UC and UD. gda_core's engine executes their send queues.
  *
- * The state of a QP is what modify set last, or ERR once the engine has failed it. A QP that goes
- * to RESET begins anew: nobody responds to it or by it any more, and its queue is reset between
- * two visits.
+ * The state of a QP is the one that modify set last, or ERR once the engine has failed the QP. A
+ * transition to RESET unlinks the QP from its peers and resets its queue between two visits.
  */
 #include <linux/log2.h>
 #include <rdma/mlx5-abi.h>
 
 #include "gda_rdma.h"
 
-/* Flags of libmlx5 that ask for nothing this device does otherwise. */
+/* Flags of libmlx5 that need no support: this device does the same with and without them. */
 #define GDA_RDMA_QP_FLAGS	(MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_UAR_PAGE_INDEX)
 
 #define GDA_RDMA_RQ_SHIFT_MAX	9U
 
-/* Bits of InfiniBand's fields. */
+/* Limits of InfiniBand's bit fields. */
 #define GDA_RDMA_TIMEOUT_MAX	31U
 #define GDA_RDMA_RETRY_MAX	7U
 #define GDA_RDMA_QPN_MAX	0xffffffU
 
-/* Attributes that modify sets and query tells. */
+/* Store the attributes that modify sets and query returns. */
 static void gda_rdma_qp_keep(struct gda_rdma_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct ib_qp_attr *to = &qp->attr;
@@ -40,7 +39,7 @@ static void gda_rdma_qp_keep(struct gda_rdma_qp *qp, const struct ib_qp_attr *at
 		to->port_num = attr->port_num;
 	if (mask & IB_QP_AV) {
 		to->ah_attr = attr->ah_attr;
-		/* the caller's reference, which ends with the call */
+		/* the caller's reference to the GID ends with the call */
 		to->ah_attr.grh.sgid_attr = NULL;
 	}
 	if (mask & IB_QP_PATH_MTU)
@@ -66,8 +65,8 @@ static void gda_rdma_qp_keep(struct gda_rdma_qp *qp, const struct ib_qp_attr *at
 }
 
 /*
- * How long a peer may not answer: retry_cnt tries after the first, of 4.096 us times 2^timeout
- * each, as InfiniBand has it. 0: for ever.
+ * How long to wait for a peer's answer: as in InfiniBand, the first try and retry_cnt more, each
+ * of 4.096 us times 2^timeout. 0: forever.
  */
 static unsigned long gda_rdma_patience(const struct ib_qp_attr *attr)
 {
@@ -76,13 +75,13 @@ static unsigned long gda_rdma_patience(const struct ib_qp_attr *attr)
 	return nsecs_to_jiffies((4096ULL << attr->timeout) * (attr->retry_cnt + 1)) + 1;
 }
 
-/* A count of 7 stands for no end, as InfiniBand has it. */
+/* As in InfiniBand, a count of 7 stands for no limit. */
 static u32 gda_rdma_rnr_retry(const struct ib_qp_attr *attr)
 {
 	return attr->rnr_retry == GDA_RDMA_RETRY_MAX ? U32_MAX : attr->rnr_retry;
 }
 
-/* The peer has not come: the queue is ready without one, and what is posted fails. */
+/* The peer has not come: make the queue ready without one, so that posted requests fail. */
 static void gda_rdma_give_up(struct work_struct *work)
 {
 	struct gda_rdma_qp *qp = container_of(to_delayed_work(work), struct gda_rdma_qp, give_up);
@@ -92,13 +91,13 @@ static void gda_rdma_give_up(struct work_struct *work)
 
 static enum ib_qp_state gda_rdma_qp_state(const struct gda_rdma_qp *qp)
 {
-	/* some kernels let others query a QP that is being destroyed */
+	/* some kernels allow a query of a QP that is being destroyed */
 	if (!qp->exec || gda_executor_qp_failed(qp->exec))
 		return IB_QPS_ERR;
 	return qp->attr.qp_state;
 }
 
-/* Return: enum gda_service, or -1: there are no such QPs here. */
+/* Return: enum gda_service, or -1 if this device has no such QPs. */
 static int gda_rdma_service(enum ib_qp_type type)
 {
 	switch (type) {
@@ -128,7 +127,7 @@ static int gda_rdma_qp_request(const struct ib_qp_init_attr *init, struct ib_uda
 		return -EOPNOTSUPP;
 	if (req->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX && req->bfreg_index != ctx->uar)
 		return -EINVAL;
-	/* gda_core looks at the rest */
+	/* gda_core checks the rest */
 	if (req->rq_wqe_count > GDA_RDMA_RECVS || req->rq_wqe_shift > GDA_RDMA_RQ_SHIFT_MAX)
 		return -EINVAL;
 	return 0;
@@ -140,7 +139,7 @@ static u64 gda_rdma_rq_bytes(const struct ib_qp_init_attr *init,
 	return init->srq ? 0 : (u64)req->rq_wqe_count << req->rq_wqe_shift;
 }
 
-/* The RDMA subsystem knows it by its number, and by nothing before. */
+/* Answer a creation. The RDMA subsystem knows the QP only by the number that is set here. */
 static int gda_rdma_qp_answer(struct gda_rdma_qp *qp, struct ib_udata *udata)
 {
 	struct mlx5_ib_create_qp_resp resp = { };
@@ -149,7 +148,7 @@ static int gda_rdma_qp_answer(struct gda_rdma_qp *qp, struct ib_udata *udata)
 	return gda_rdma_answer(udata, &resp, sizeof(resp));
 }
 
-/* @qp is zeroed. On failure it may be freed as it is. */
+/* Create the QP. @qp is zeroed; on failure the caller may free it without cleanup. */
 int gda_rdma_qp_make(struct gda_rdma_qp *qp, struct gda_rdma_ctx *ctx,
 		     const struct gda_client_qp_attr *attr)
 {
@@ -191,7 +190,7 @@ int gda_rdma_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib
 		.rq_shift = req.rq_wqe_shift,
 		.srq = init->srq ? gda_rdma_srq_of(init->srq)->handle : 0,
 		.rq = req.buf_addr,
-		/* the receive queue comes first */
+		/* the receive queue precedes the send queue */
 		.sq = req.buf_addr + gda_rdma_rq_bytes(init, &req),
 		.record = req.db_addr,
 		.user_index = req.uidx,
@@ -200,7 +199,7 @@ int gda_rdma_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib
 		.priv = qp,
 	};
 	qp->cap = init->cap;
-	/* as many as there is room for */
+	/* all entries that the queue has room for */
 	qp->cap.max_recv_wr = attr.rq_depth;
 	qp->signal_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	ret = gda_rdma_qp_make(qp, ctx, &attr);
@@ -212,19 +211,19 @@ int gda_rdma_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib
 	return ret;
 }
 
-/* The QP enters @state, whose attributes are set. */
+/* Change the QP to @state, whose attributes are set. */
 static void gda_rdma_qp_enter(struct gda_rdma_qp *qp, enum ib_qp_state state)
 {
 	const struct gda_status flush = { GDA_CLASS_FLUSH, GDA_CAUSE_NONE };
 	unsigned long patience;
 
 	cancel_delayed_work_sync(&qp->give_up);
-	/* before it loses those that it works with, or a visit would find them gone */
+	/* stop visits before the QP loses its peers, which a visit would miss */
 	if (state == IB_QPS_ERR)
 		gda_executor_qp_fail(qp->exec, flush);
 	else if (state == IB_QPS_RESET)
 		gda_client_qp_stop(qp->ctx, qp->handle);
-	/* before its peer can reach it: the event of that is for a QP in RTR */
+	/* set this before the peer can reach the QP: IB_EVENT_COMM_EST is only reported in RTR */
 	WRITE_ONCE(qp->attr.qp_state, state);
 	gda_rdma_end_set(qp->exec, state, qp->attr.dest_qp_num);
 	if (state == IB_QPS_RESET)
@@ -234,7 +233,7 @@ static void gda_rdma_qp_enter(struct gda_rdma_qp *qp, enum ib_qp_state state)
 		schedule_delayed_work(&qp->give_up, patience);
 }
 
-/* uverbs hands on what the program says. */
+/* Check numbers that uverbs passes on unchecked from the program. */
 static bool gda_rdma_numbers_ok(const struct ib_qp_attr *attr, int mask)
 {
 	if (mask & IB_QP_PATH_MTU && ib_mtu_enum_to_int(attr->path_mtu) < 0)
@@ -318,7 +317,7 @@ int gda_rdma_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	mutex_lock(&qp->lock);
 	qp->exec = NULL;
 	mutex_unlock(&qp->lock);
-	/* a receive that it has begun at its peer is not to stay open */
+	/* drop a receive that the QP has begun at its peer */
 	gda_client_qp_stop(qp->ctx, qp->handle);
 	gda_client_destroy(qp->ctx, qp->handle);
 	return 0;

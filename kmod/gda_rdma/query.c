@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the device says of itself. Its port has the InfiniBand link layer and a LID, by which
- * programs name each other, and no management: there is no wire.
+ * Queries of the device. Its port has the InfiniBand link layer and a LID, by which programs name
+ * each other, and no subnet management: there is no wire.
  */
 #include "gda_rdma.h"
 
-/* Nobody's: the bit of locally administered addresses is set. */
+/* No vendor has this ID: the bit of locally administered addresses is set. */
 #define GDA_RDMA_VENDOR		0x024744U
 #define GDA_RDMA_VENDOR_PART	1U
 
@@ -36,7 +36,7 @@ int gda_rdma_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		.max_srq = limits->max_qp,
 		.max_srq_wr = GDA_RDMA_RECVS - 1,
 		.max_srq_sge = GDA_RDMA_RECV_BYTES / GDA_RDMA_SEGMENT_BYTES - 1,
-		/* they are libmlx5's own */
+		/* address handles exist only in libmlx5 */
 		.max_ah = INT_MAX,
 		.max_pkeys = 1,
 		.local_ca_ack_delay = 16,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Shared receive queues. Entries and record are memory of the process; each entry says which is
- * next in the list of those that are free.
+ * Shared receive queues. Entries and record are memory of the process; each entry names the next
+ * one in the list of free entries.
  */
 #include <linux/log2.h>
 #include <rdma/mlx5-abi.h>
 
 #include "gda_rdma.h"
 
-/* As libmlx5 computes it: the segment of the list, and the data segments. */
+/* The entry size as libmlx5 computes it: the list's segment and the data segments. */
 static u32 gda_rdma_srq_shift(u32 sges)
 {
 	u32 bytes = GDA_RDMA_SEGMENT_BYTES * (1 + sges);
@@ -65,7 +65,7 @@ int gda_rdma_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct
 		return ret;
 	srq->handle = ret;
 	init->attr.max_wr = srq->max_wr;
-	/* libmlx5 knows one by a number of its own as well, which no completion here has */
+	/* libmlx5 also needs a number for an SRQ, which no completion here carries */
 	resp.srqn = srq->handle;
 	ret = gda_rdma_answer(udata, &resp, sizeof(resp));
 	if (ret)
@@ -101,6 +101,6 @@ int gda_rdma_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
 {
 	struct gda_rdma_srq *srq = gda_rdma_srq_of(ib);
 
-	/* a QP of a command may receive by it */
+	/* a QP that a command created, unknown to the RDMA subsystem, may still use the SRQ */
 	return gda_client_try_destroy(srq->ctx, srq->handle);
 }

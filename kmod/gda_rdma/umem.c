@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory for queues of commands (umems), and pages of doorbells as objects (UARs): the part of the
- * library's ABI that is methods and no commands.
+ * Memory for the queues of commands (umems), and pages of doorbells as objects (UARs): the part of
+ * the library's ABI that consists of uverbs methods rather than commands.
  *
- * A UAR is the context's one page of doorbells, however many a program has; so whether it wants
- * registers for whole work requests makes no difference.
+ * All UARs of a program are the context's one page of doorbells. So it has no effect whether a
+ * program asks for registers that take whole work requests.
  */
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
@@ -16,7 +16,7 @@
 #define UVERBS_MODULE_NAME gda_rdma
 #include <rdma/uverbs_named_ioctl.h>
 
-/* Queues are written to, whatever a program says; of a NIC's rights none is needed. */
+/* Queues are written whatever rights a program names; rights that only a NIC has are ignored. */
 #define GDA_UMEM_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |	\
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_RELAXED_ORDERING)
 
@@ -41,7 +41,7 @@ static int gda_umem_request(const struct uverbs_attr_bundle *attrs,
 	return uverbs_get_raw_fd(&attr->fd, attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_DMABUF_FD);
 }
 
-/* The umem's handle in its context is what commands name it by; another context has others. */
+/* Commands name the umem by its handle in the context; another context has other handles. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs,
