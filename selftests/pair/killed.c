@@ -36,7 +36,7 @@ static int write_raw(void)
 	struct rc_work w;
 	int err;
 
-	rc_prepare(&rc, &rc_peer, &w, IBV_WR_RDMA_WRITE, 0, 0, 8);
+	rc_prepare(&rc, &rc_peer, &w, IBV_WR_RDMA_WRITE, 8);
 	err = rc_post(&rc, &w);
 	return err ? err : rc_wait(&rc, gda_clock_ns() + LONG_NS);
 }

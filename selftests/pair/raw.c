@@ -71,7 +71,9 @@ static int run(FIXTURE_DATA(raw) *self, enum ibv_wr_opcode opcode, size_t at, ui
 	struct rc_work w;
 	int err;
 
-	rc_prepare(&self->rc, &self->peer, &w, opcode, at, at, bytes);
+	rc_prepare(&self->rc, &self->peer, &w, opcode, bytes);
+	w.sge.addr += at;
+	w.wr.wr.rdma.remote_addr += at;
 	err = rc_post(&self->rc, &w);
 	return err ? err : rc_wait(&self->rc, in_seconds(20));
 }

@@ -178,7 +178,7 @@ for part in inproc copier; do
 	[ ${#list[@]} = 0 ] || allow "lib/device/$part" "${list[@]}" < <(
 		echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'
 		echo '"(gda_internal|gda_os|waiter|engine|access|flight|order|inproc)\.h"'
-		echo '"(connect|create|event|mr|qp_refs|query|record|request|sweep)\.h"'
+		echo '"(ah|connect|create|event|mr|qp_refs|query|record|request|sweep)\.h"'
 		echo @own; headers $uapi $public)
 done
 
