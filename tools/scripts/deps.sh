@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # deps.sh GROUP - check that the packages are installed that GROUP (demo, perf, perf-shmem, check,
-# newest, arm64, debug, lint, docs, deb, rpm, arch, litmus) needs
+# newest, arm64, debug, lint, docs, deb, rpm, arch, litmus, vendors) needs
 #
 # For root it installs them by apt; for anyone else it prints the line that does. The kernels are
 # not installed but unpacked into the build folder (gda-kernel).
@@ -40,7 +40,10 @@ deb) packages="$build $rdma $netlink debhelper dh-dkms dh-python dpkg-dev libpmi
 rpm) packages="$build $rdma $netlink git libpmix-dev perl python3 rpm rpmlint" kernels="" ;;
 arch) packages="make $cross libibverbs-dev xz-utils" kernels="" ;;
 litmus) packages="make gcc-aarch64-linux-gnu libc6-dev-arm64-cross debian-archive-keyring util-linux" kernels="" ;;
-*) echo "usage: deps.sh demo|perf|perf-shmem|check|newest|arm64|debug|lint|docs|deb|rpm|arch|litmus" >&2; exit 2 ;;
+vendors) packages="$build $tests python3-pip xz-utils" kernels="" ;;
+*)
+	echo "usage: deps.sh demo|perf|perf-shmem|check|newest|arm64|debug|lint|docs|deb|rpm|arch|litmus|vendors" >&2
+	exit 2 ;;
 esac
 
 command -v dpkg-query >/dev/null || { echo "not Debian: see to it that these are here: $packages"; exit 0; }

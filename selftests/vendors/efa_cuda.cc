@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The vendor's device library behind C functions: efa_cuda.h. What CUDA has and a CPU has not is
+ * defined here; its own files are included as they are.
+ */
+#include <stdlib.h>
+
+#define __device__
+#define __ldg(p)		(*(p))
+#define __threadfence_block()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define __threadfence_system()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
+#include <device/efa_cuda_dp_impl.cuh>
+#include "efa_cuda.h"
+
+struct efa_cuda {
+	efa_cuda_qp qp;
+	efa_cuda_cq cq;
+};
+
+static uint32_t log2_of(uint32_t n)
+{
+	return 31 - (uint32_t)__builtin_clz(n);
+}
+
+struct efa_cuda *efa_cuda_new(const struct efa_cuda_attr *attr)
+{
+	bool wide = attr->sq_entry == 128;
+	efa_cuda *e = (efa_cuda *)calloc(1, sizeof(*e));
+	efa_cuda_wq *wq = &e->qp.sq.wq;
+	efa_cuda_wr_ctx *ctx = &e->qp.sq.wr_ctx;
+
+	if (!e)
+		return nullptr;
+	wq->max_sge = 1;
+	wq->max_wqes = attr->sq_depth;
+	wq->queue_mask = attr->sq_depth - 1;
+	wq->queue_size_shift = log2_of(attr->sq_depth);
+	wq->max_batch = attr->max_batch;
+	wq->buf = (uint8_t *)attr->sq;
+	wq->db = (uint32_t *)attr->db;
+	ctx->remote_mem_offset = 32;
+	ctx->local_mem_offset = 48;
+	ctx->sgl_offset = 32;
+	ctx->send_inline_data_offset = 32;
+	ctx->write_inline_data_offset = wide ? 48 : 0;
+	ctx->max_inline_data = wide ? 80 : 32;
+	ctx->max_rdma_sges = 1;
+	ctx->wqe_size = (uint16_t)attr->sq_entry;
+	e->cq.entry_size = attr->cq_stride;
+	e->cq.num_entries = attr->cq_depth;
+	e->cq.queue_mask = attr->cq_depth - 1;
+	e->cq.queue_size_shift = log2_of(attr->cq_depth);
+	e->cq.phase = 1;
+	e->cq.buf = (uint8_t *)attr->cq;
+	return e;
+}
+
+void efa_cuda_delete(struct efa_cuda *e)
+{
+	free(e);
+}
+
+int efa_cuda_begin(struct efa_cuda *e, int n)
+{
+	return efa_cuda_start_sq_batch(&e->qp, n);
+}
+
+int efa_cuda_place(struct efa_cuda *e, int i, const struct efa_cuda_wr *wr)
+{
+	uint8_t buf[128] __attribute__((aligned(8)));
+	EfaCudaWrBuilder b(&e->qp.sq.wr_ctx, buf);
+	int err;
+
+	if (wr->read)
+		err = b.init_rdma_read(wr->id, wr->rkey, wr->raddr);
+	else if (wr->has_imm)
+		err = b.init_rdma_write_imm(wr->id, wr->rkey, wr->raddr, wr->imm);
+	else
+		err = b.init_rdma_write(wr->id, wr->rkey, wr->raddr);
+	if (!err)
+		err = wr->data ? b.set_inline_data((void *)wr->data, wr->len) :
+				 b.set_sge(wr->lkey, wr->laddr, wr->len);
+	if (err)
+		return err;
+	b.set_remote(wr->ah, wr->number, wr->qkey);
+	b.set_processing_hints(wr->hint ? EFA_CUDA_PROCESSING_HINT_BURST_PPS_SENSITIVE : 0);
+	return efa_cuda_sq_batch_place_wr(&e->qp, i, buf);
+}
+
+void efa_cuda_ring(struct efa_cuda *e)
+{
+	efa_cuda_flush_sq_wrs(&e->qp);
+}
+
+bool efa_cuda_poll(struct efa_cuda *e, struct efa_cuda_done *done)
+{
+	void *wc = efa_cuda_cq_poll(&e->cq, 0);
+	enum efa_cuda_wc_opcode op;
+
+	if (!wc)
+		return false;
+	op = efa_cuda_wc_read_opcode(wc);
+	*done = {};
+	done->status = efa_cuda_wc_read_vendor_err(wc);
+	done->qp = efa_cuda_wc_read_qp_num(wc);
+	done->read = op == EFA_CUDA_WC_RDMA_READ;
+	done->received = (op & EFA_CUDA_WC_RECV) != 0;
+	if (done->received) {
+		done->has_imm = efa_cuda_wc_has_imm(wc);
+		done->unsolicited = efa_cuda_wc_is_unsolicited(wc);
+		done->imm = efa_cuda_wc_read_imm_data(wc);
+		done->len = efa_cuda_wc_read_byte_len(wc);
+		done->src_qp = efa_cuda_wc_read_src_qp(wc);
+		done->ah = efa_cuda_wc_read_slid(wc);
+	} else {
+		done->id = efa_cuda_wc_read_req_id(wc);
+	}
+	efa_cuda_cq_pop(&e->cq, 1);
+	return true;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * A queue of the efa dialect, driven by the vendor's device library alone (efa-dp-direct, as NCCL's
+ * package has it), compiled for a CPU. Nothing here knows what its entries look like.
+ */
+#ifndef GDA_VENDORS_EFA_CUDA_H
+#define GDA_VENDORS_EFA_CUDA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct efa_cuda;
+
+/* What a producer has to know of a queue. */
+struct efa_cuda_attr {
+	void *sq;
+	uint32_t sq_depth;
+	uint32_t sq_entry;		/* bytes */
+	uint32_t max_batch;		/* entries a doorbell */
+	volatile uint32_t *db;
+	void *cq;
+	uint32_t cq_depth;
+	uint32_t cq_stride;
+};
+
+struct efa_cuda_wr {
+	uint64_t id;
+	bool read;
+	bool has_imm;
+	bool hint;
+	uint32_t imm;
+	uint64_t raddr;
+	uint32_t rkey;
+	const void *data;		/* inline, or NULL */
+	uint64_t laddr;
+	uint32_t lkey;			/* 24 bits */
+	uint32_t len;
+	uint16_t ah;
+	uint16_t number;
+	uint32_t qkey;
+};
+
+struct efa_cuda_done {
+	uint64_t id;
+	uint32_t status;
+	uint32_t qp;
+	bool read;
+	bool received;
+	/* of what was received */
+	bool has_imm;
+	bool unsolicited;
+	uint32_t imm;
+	uint32_t len;
+	uint32_t src_qp;
+	uint32_t ah;
+};
+
+struct efa_cuda *efa_cuda_new(const struct efa_cuda_attr *attr);
+void efa_cuda_delete(struct efa_cuda *e);
+/* Room for @n entries, which are rung together; then each of them; then the doorbell. */
+int efa_cuda_begin(struct efa_cuda *e, int n);
+int efa_cuda_place(struct efa_cuda *e, int i, const struct efa_cuda_wr *wr);
+void efa_cuda_ring(struct efa_cuda *e);
+bool efa_cuda_poll(struct efa_cuda *e, struct efa_cuda_done *done);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GDA_VENDORS_EFA_CUDA_H */
