@@ -2,14 +2,13 @@
 /**
  * DOC: The efa dialect
  *
- * Bytes of a send queue, doorbell and completion queue entry as the Elastic Fabric Adapter defines
- * them (efa_io_defs.h of Linux and of rdma-core; the entry of 128 bytes, ids of 64 bits and statuses
- * above 13 are of newer devices). Everything wider than a byte is little-endian.
+ * The bytes of send queue entries, doorbells and completion queue entries as the Elastic Fabric
+ * Adapter defines them (efa_io_defs.h of Linux and rdma-core; newer devices have the 128-byte
+ * entry, 64-bit ids and statuses above 13). Values wider than a byte are little-endian.
  *
- * A queue has no peer of its own: each entry names an address handle, the number of a queue at that
- * address and the key of that queue. Nothing is promised of the order in which requests are carried
- * out or complete. A request is known by its id, which comes back in its completion bit for bit, and is
- * never interpreted.
+ * A queue has no fixed peer: each entry names an address handle, the number of a queue at that
+ * address, and the key of that queue. Requests may be executed and complete in any order.
+ * The id of a request is returned in its completion bit for bit and is never interpreted.
  */
 #ifndef _UAPI_GDA_EFA_H
 #define _UAPI_GDA_EFA_H
@@ -20,17 +19,17 @@
  * DOC: Sizes of efa queues
  *
  * %GDA_EFA_SLOT_BYTES
- *	An entry of a send queue.
+ *	Size of a send queue entry without inline payload.
  * %GDA_EFA_WIDE_BYTES
- *	An entry of a send queue that has inline payload.
+ *	Size of a send queue entry with room for inline payload.
  * %GDA_EFA_CQE_BYTES
- *	A completion; entries may be twice as far apart, and are where immediates arrive.
+ *	Size of a completion. Entries may be twice as far apart, and must be to receive immediates.
  * %GDA_EFA_MAX_INLINE
- *	Payload in an entry of %GDA_EFA_WIDE_BYTES.
+ *	Largest payload in an entry of %GDA_EFA_WIDE_BYTES.
  * %GDA_EFA_MAX_DEPTH
  *	Most entries of a send queue: half of the 16-bit index space.
  * %GDA_EFA_MAX_MSG
- *	Payload of a request, bytes.
+ *	Largest payload of a request, in bytes.
  */
 #define GDA_EFA_SLOT_BYTES	64
 #define GDA_EFA_WIDE_BYTES	128
@@ -54,13 +53,24 @@ enum gda_efa_op {
 /**
  * DOC: Bits of an entry
  *
- * gda_efa_meta.ctrl1: %GDA_EFA_OP_MASK: enum gda_efa_op. %GDA_EFA_HAS_IMM: a write has an immediate. %GDA_EFA_INLINE: payload follows, in
- * place of the local segment. %GDA_EFA_META: must be set.
+ * %GDA_EFA_OP_MASK
+ *	gda_efa_meta.ctrl1: enum gda_efa_op.
+ * %GDA_EFA_HAS_IMM
+ *	gda_efa_meta.ctrl1: the request is a write with immediate.
+ * %GDA_EFA_INLINE
+ *	gda_efa_meta.ctrl1: the entry has payload in place of the local segment.
+ * %GDA_EFA_META
+ *	gda_efa_meta.ctrl1: must be set.
+ * %GDA_EFA_PHASE
+ *	gda_efa_meta.ctrl2: lowest bit of the ring's lap, 0 in the first lap.
+ * %GDA_EFA_FIRST, %GDA_EFA_LAST
+ *	gda_efa_meta.ctrl2: must be set.
+ * %GDA_EFA_COMPLETE
+ *	gda_efa_meta.ctrl2: success writes a completion, too, not only an error.
+ * %GDA_EFA_HINTS
+ *	gda_efa_meta.hints: ignored.
  *
- * gda_efa_meta.ctrl2: %GDA_EFA_PHASE: the lap of the ring, 0 in the first. %GDA_EFA_FIRST and
- * %GDA_EFA_LAST must be set. %GDA_EFA_COMPLETE: a completion is asked for also of success.
- *
- * All other bits must be 0, but for %GDA_EFA_HINTS of gda_efa_meta.hints, which are ignored.
+ * All other bits must be 0.
  */
 #define GDA_EFA_OP_MASK		0x0f
 #define GDA_EFA_HAS_IMM		0x10
@@ -73,24 +83,25 @@ enum gda_efa_op {
 #define GDA_EFA_HINTS		0x03
 
 /**
- * define GDA_EFA_LKEY_SHIFT - a local key is the number of the MR's key without its low bits
+ * define GDA_EFA_LKEY_SHIFT - how many low bits of an MR's key the local key of an entry lacks
  */
 #define GDA_EFA_LKEY_SHIFT	8
 
 /**
- * struct gda_efa_meta - what every entry begins with, 32 bytes
- * @id: of the request, low 16 bits
- * @ctrl1: enum gda_efa_op, GDA_EFA_*
- * @ctrl2: GDA_EFA_*
- * @dest_qp: number of the queue at the address
- * @length: inline payload in bytes; otherwise local segments: 1, or 0 of no bytes
+ * struct gda_efa_meta - the first 32 bytes of every entry
+ * @id: low 16 bits of the request's id
+ * @ctrl1: enum gda_efa_op and flags, see "Bits of an entry"
+ * @ctrl2: flags, see "Bits of an entry"
+ * @dest_qp: number of the target queue at the address
+ * @length: bytes of inline payload; without it the number of local segments: 1, or 0 for a request
+ *	without bytes
  * @imm: the immediate
  * @ah: address handle
  * @hints: ignored
  * @reserved15: 0
- * @qkey: key of the queue at the address
+ * @qkey: key of the target queue
  * @reserved20: 0
- * @id_ex: of the request, other 48 bits
+ * @id_ex: upper 48 bits of the request's id
  */
 struct gda_efa_meta {
 	__le16 id;
@@ -109,10 +120,10 @@ struct gda_efa_meta {
 
 /**
  * struct gda_efa_segment - a range of memory
- * @length: bytes; the local one is as long as the remote one
- * @key: of the remote MR; of the local one 24 bits, the key >> %GDA_EFA_LKEY_SHIFT, the rest 0
- * @addr_lo: address in the MR
- * @addr_hi: likewise, upper half
+ * @length: bytes; local and remote segment have the same length
+ * @key: key of the remote MR; in the local segment key >> %GDA_EFA_LKEY_SHIFT, which has 24 bits
+ * @addr_lo: address in the MR, lower half
+ * @addr_hi: address in the MR, upper half
  */
 struct gda_efa_segment {
 	__le32 length;
@@ -123,9 +134,9 @@ struct gda_efa_segment {
 
 /**
  * struct gda_efa_wqe - an entry of a send queue
- * @meta: of any request
+ * @meta: common part
  * @remote: the remote range
- * @local: the local one
+ * @local: the local range
  */
 struct gda_efa_wqe {
 	struct gda_efa_meta meta;
@@ -134,11 +145,11 @@ struct gda_efa_wqe {
 };
 
 /**
- * struct gda_efa_wide_wqe - an entry of a send queue that was made for inline payload
- * @meta: of any request
+ * struct gda_efa_wide_wqe - an entry of a send queue that has room for inline payload
+ * @meta: common part
  * @remote: the remote range
- * @data: with %GDA_EFA_INLINE the payload; otherwise it begins with a struct gda_efa_segment, the local
- *	range
+ * @data: with %GDA_EFA_INLINE the payload; otherwise it begins with a struct gda_efa_segment, the
+ *	local range
  */
 struct gda_efa_wide_wqe {
 	struct gda_efa_meta meta;
@@ -148,19 +159,19 @@ struct gda_efa_wide_wqe {
 
 /**
  * enum gda_efa_status - struct gda_efa_cqe.status
- * @GDA_EFA_OK: done
+ * @GDA_EFA_OK: success
  * @GDA_EFA_FLUSHED: the queue had failed before
- * @GDA_EFA_QP_INTERNAL: the entry, or the queue's own memory, cannot be read as it has to be
+ * @GDA_EFA_QP_INTERNAL: the entry is malformed, or the queue's own memory cannot be read
  * @GDA_EFA_BAD_OP: no such operation
- * @GDA_EFA_BAD_AH: the address handle names nobody
- * @GDA_EFA_BAD_LKEY: local key, right or range
- * @GDA_EFA_BAD_LENGTH: length
- * @GDA_EFA_BAD_ADDRESS: remote key, right or range; or the key of the queue at the address
- * @GDA_EFA_ABORT: the responder cannot carry it out
+ * @GDA_EFA_BAD_AH: no such address handle
+ * @GDA_EFA_BAD_LKEY: bad local key, right or range
+ * @GDA_EFA_BAD_LENGTH: bad length
+ * @GDA_EFA_BAD_ADDRESS: bad remote key, right or range, or bad key of the target queue
+ * @GDA_EFA_ABORT: the responder cannot execute the request
  * @GDA_EFA_BAD_DEST_QP: no such queue at the address
  * @GDA_EFA_NOT_READY: the responder's CQ for immediates has no room
  * @GDA_EFA_UNRESPONSIVE: the peer is gone
- * @GDA_EFA_UNKNOWN_PEER: whom the handle names holds none for the queue's context
+ * @GDA_EFA_UNKNOWN_PEER: the context that the handle names has no handle of this queue's context
  * @GDA_EFA_FEATURE_MISMATCH: the responder takes no immediates
  */
 enum gda_efa_status {
@@ -183,10 +194,17 @@ enum gda_efa_status {
 /**
  * DOC: Bits of a completion
  *
- * gda_efa_cqe.flags: %GDA_EFA_CQE_PHASE: the lap of the ring, 1 in the first; it is valid when it is
- * that of the lap in which its place is read. Bits 2:1 are %GDA_EFA_CQE_SENT or %GDA_EFA_CQE_RECEIVED.
- * %GDA_EFA_CQE_HAS_IMM. From bit %GDA_EFA_CQE_OP_SHIFT on there is enum gda_efa_op, 3 bits. %GDA_EFA_CQE_UNSOLICITED: of an immediate, which
- * took no receive: there is no id.
+ * %GDA_EFA_CQE_PHASE
+ *	gda_efa_cqe.flags: the ring's lap, 1 in the first lap. An entry is valid if this bit is that
+ *	of the lap in which the consumer reads it.
+ * %GDA_EFA_CQE_SENT, %GDA_EFA_CQE_RECEIVED
+ *	gda_efa_cqe.flags: values of bits 2:1, a request of this queue or of the peer.
+ * %GDA_EFA_CQE_HAS_IMM
+ *	gda_efa_cqe.flags: the completion has an immediate.
+ * %GDA_EFA_CQE_OP_SHIFT
+ *	gda_efa_cqe.flags: lowest of the 3 bits of enum gda_efa_op.
+ * %GDA_EFA_CQE_UNSOLICITED
+ *	gda_efa_cqe.flags: an immediate that consumed no receive, and so has no id.
  */
 #define GDA_EFA_CQE_PHASE	0x01
 #define GDA_EFA_CQE_SENT	(1 << 1)
@@ -196,21 +214,21 @@ enum gda_efa_status {
 #define GDA_EFA_CQE_UNSOLICITED	0x80
 
 /**
- * define GDA_EFA_AH_UNKNOWN - gda_efa_recv_cqe.ah of a sender for whom there is no handle
+ * define GDA_EFA_AH_UNKNOWN - gda_efa_recv_cqe.ah if there is no handle of the sender
  */
 #define GDA_EFA_AH_UNKNOWN	0xffff
 
 /**
  * struct gda_efa_cqe - completion of a request
- * @id: of the request, low 16 bits
+ * @id: low 16 bits of the request's id
  * @status: enum gda_efa_status
  * @flags: GDA_EFA_CQE_*
  * @qp: number of the queue
- * @id_ex: of the request, other 48 bits
+ * @id_ex: upper 48 bits of the request's id
  * @reserved: 0
  *
- * The first 8 bytes are written last, as one aligned store. There is no consumer index: an entry that
- * was not read in time is overwritten.
+ * The first 8 bytes are written last, as one aligned store. There is no consumer index: an entry
+ * that is not read in time is overwritten.
  */
 struct gda_efa_cqe {
 	__le16 id;
@@ -222,19 +240,19 @@ struct gda_efa_cqe {
 };
 
 /**
- * struct gda_efa_recv_cqe - a write with immediate has arrived
+ * struct gda_efa_recv_cqe - completion of a received write with immediate
  * @id: 0
  * @status: %GDA_EFA_OK
  * @flags: GDA_EFA_CQE_*
- * @qp: number of the queue it was for
+ * @qp: number of the receiving queue
  * @length: bytes of the write, low 16 bits
- * @ah: own handle of the sender
+ * @ah: the receiver's address handle of the sender
  * @src_qp: number of the sender's queue
  * @imm: the immediate
  * @length_hi: upper bits of the length
  * @reserved: 0
  *
- * In CQs whose entries are 32 bytes apart alone. Written as struct gda_efa_cqe.
+ * Only in CQs whose entries are 32 bytes apart. Written in the same order as struct gda_efa_cqe.
  */
 struct gda_efa_recv_cqe {
 	__le16 id;
@@ -274,7 +292,7 @@ extern "C" {
 #endif
 
 /**
- * gda_efa_le16 - to little-endian, and from it
+ * gda_efa_le16 - convert to or from little-endian
  * @v: in host order
  *
  * Return: @v as stored.
@@ -289,7 +307,7 @@ GDA_UAPI_INLINE __le16 gda_efa_le16(__u16 v)
 }
 
 /**
- * gda_efa_le32 - to little-endian, and from it
+ * gda_efa_le32 - convert to or from little-endian
  * @v: in host order
  *
  * Return: @v as stored.
@@ -304,13 +322,13 @@ GDA_UAPI_INLINE __le32 gda_efa_le32(__u32 v)
 }
 
 /**
- * gda_efa_set_what - fill in what a request does
- * @meta: of its entry; all but for whom it is
- * @id: of the request, any 64 bits
+ * gda_efa_set_what - fill in the operation of a request
+ * @meta: common part of the entry, all but the target
+ * @id: id of the request, any 64 bits
  * @ctrl1: enum gda_efa_op, with %GDA_EFA_HAS_IMM and %GDA_EFA_INLINE
- * @lap: of the ring in which the entry is written: its lowest bit is the phase
+ * @lap: lap of the ring in which the entry is written: its lowest bit is the phase
  * @length: gda_efa_meta.length
- * @imm: the immediate in host order, 0 where there is none
+ * @imm: the immediate in host order, or 0
  */
 GDA_UAPI_INLINE void gda_efa_set_what(struct gda_efa_meta *meta, __u64 id, __u8 ctrl1, __u32 lap,
 				      __u16 length, __u32 imm)
@@ -331,11 +349,11 @@ GDA_UAPI_INLINE void gda_efa_set_what(struct gda_efa_meta *meta, __u64 id, __u8 
 }
 
 /**
- * gda_efa_set_whom - fill in for whom a request is
- * @meta: of its entry
+ * gda_efa_set_whom - fill in the target of a request
+ * @meta: common part of the entry
  * @ah: address handle
- * @qpn: number of the queue at the address
- * @qkey: key of that queue
+ * @qpn: number of the target queue at the address
+ * @qkey: key of the target queue
  */
 GDA_UAPI_INLINE void gda_efa_set_whom(struct gda_efa_meta *meta, __u16 ah, __u16 qpn, __u32 qkey)
 {
@@ -348,7 +366,7 @@ GDA_UAPI_INLINE void gda_efa_set_whom(struct gda_efa_meta *meta, __u16 ah, __u16
  * gda_efa_set_segment - fill in a range of memory
  * @seg: out, all 16 bytes
  * @addr: address in the MR
- * @key: of the remote MR; of the local one without its low %GDA_EFA_LKEY_SHIFT bits
+ * @key: key of the remote MR; for a local segment key >> %GDA_EFA_LKEY_SHIFT
  * @length: bytes
  */
 GDA_UAPI_INLINE void gda_efa_set_segment(struct gda_efa_segment *seg, __u64 addr, __u32 key,

@@ -4,18 +4,18 @@
  *
  * One open file is one context, and the context is the protection domain:
  * handles, cookies and local keys mean nothing outside it. The first ioctl is
- * GDA_IOC_BIND; before it every other one but GDA_IOC_QUERY and GDA_IOC_DEVICE_INFO
- * fails with ENOTCONN.
+ * GDA_IOC_BIND; until then all others except GDA_IOC_QUERY and GDA_IOC_DEVICE_INFO
+ * fail with ENOTCONN.
  *
  * Rules that hold for every structure here:
  *
  * * The first member is @size, set by the caller to sizeof(the structure it was
- *   compiled with). A shorter one than version 1 is EINVAL; a longer one is
- *   accepted if everything past what the kernel knows is zero, else E2BIG. New
- *   members are only ever appended and zero keeps the old behaviour.
+ *   compiled with). A structure shorter than version 1 is EINVAL. A longer one is
+ *   accepted if all bytes past what the kernel knows are zero, else it is E2BIG. New
+ *   members are only ever appended, and zero keeps the old behaviour.
  * * Flags and reserved members that the kernel does not know must be zero, or the
  *   call fails with EOPNOTSUPP.
- * * Outputs are written only on success, but for struct gda_mr_tried.
+ * * Outputs are written only on success, except for struct gda_mr_tried.
  *
  * errno contract, for all calls:
  *
@@ -29,19 +29,19 @@
  * EBUSY          still referenced by another object
  * EOVERFLOW      address plus length wraps
  * ENOMEM         out of memory, over RLIMIT_MEMLOCK (MRs of user memory, queues), or at the limit
- *                of the caller's memory cgroup: no process is killed for what GDA allocates. Pages
- *                that registering faults in are the caller's own page faults
+ *                of the caller's memory cgroup: no process is killed for what GDA allocates.
+ *                Pages that registration faults in count as the caller's own page faults
  * ENOSPC         too many: over a count that GDA_IOC_QUERY reports, or more contexts or
- *                objects than one user may have. A single value out of its range
- *                (depth, length) is EINVAL
- * EAGAIN         no room for one more thread, where fork(2) would say so too
- *                (GDA_IOC_BIND); the buffer moves (MR registration)
+ *                objects than one user may have. A single value (depth, length) out of
+ *                range is EINVAL
+ * EAGAIN         no further thread can be created, as fork(2) would report it
+ *                (GDA_IOC_BIND); the buffer is being moved (MR registration)
  * EPERM          refused by policy
  * EFAULT         a pointer of the caller's cannot be read, written or pinned
  * ENOTCONN       the context is not bound yet
  * EALREADY       the context is bound already
  * ENODEV         the context was shut down, or its device is gone
- * ENXIO          memory that no peer client has (GDA_IOC_MR_REG_PEER)
+ * ENXIO          no peer client owns the memory (GDA_IOC_MR_REG_PEER)
  * EINTR          a signal came first; nothing was done (restarted by SA_RESTART)
  * =============  ==========================================================
  *
@@ -60,7 +60,7 @@
  */
 #define GDA_IOC_MAGIC	0xD6
 
-/* Never reused, only appended. */
+/* Numbers are appended and never reused. */
 enum gda_ioc_nr {
 	GDA_IOC_NR_BIND = 0x00,
 	GDA_IOC_NR_QUERY,
@@ -101,18 +101,18 @@ enum gda_ioc_nr {
  * @device: in: NUL-terminated device name; an empty one means %GDA_DEVICE_SOFT
  *
  * Binding creates the context's worker, a kernel thread that is charged to the caller's
- * cgroups. It is none of the caller's threads: the context goes on when the process that
- * bound it exits, executes another program or is stopped. A context is bound once
+ * cgroups. The worker is not one of the caller's threads: the context continues to work when the
+ * process that bound it exits, executes another program or is stopped. A context is bound once
  * (EALREADY).
  *
- * ENOSPC: the caller's user, its user namespace (the outermost one) or that one's owner
- * has max_contexts bound already; CAP_SYS_RESOURCE goes beyond. EAGAIN: the user's
- * processes and workers together have reached RLIMIT_NPROC, or those of the owner of its
- * user namespace the limit that this one was made with; root, CAP_SYS_RESOURCE and
- * CAP_SYS_ADMIN go beyond, as with fork(2). Since Linux 6.12 EAGAIN also says that pids.max
- * of a cgroup of the caller's, or the threads that the system may have, are reached, or
- * that the caller can have no other thread since it unshared its pid namespace. Before,
- * pids.max counts workers and does not stop them.
+ * ENOSPC: the number of bound contexts has reached max_contexts for the caller's user, its
+ * outermost user namespace or the owner of that namespace; CAP_SYS_RESOURCE overrides this.
+ * EAGAIN: the user's processes and workers together have reached RLIMIT_NPROC, or those of the
+ * owner of its user namespace have reached the limit with which the namespace was created; as
+ * with fork(2), root, CAP_SYS_RESOURCE and CAP_SYS_ADMIN override this. Since Linux 6.12 EAGAIN
+ * also means that pids.max of one of the caller's cgroups or the system's limit of threads is
+ * reached, or that the caller unshared its pid namespace and can have no further thread. On older
+ * kernels pids.max counts workers but does not limit them.
  */
 struct gda_bind {
 	__u32 size;
@@ -164,12 +164,12 @@ struct gda_bind {
  * %GDA_FEATURE_ATOMIC
  *	fetch-add and compare-swap of 8 bytes
  * %GDA_FEATURE_ATOMIC_CPU
- *	atomics are atomic also against those of CPUs and of other devices. Without it they are
- *	atomic only against each other, by way of the same device
+ *	atomics are atomic also with respect to CPUs and other devices. Without it they are
+ *	atomic only with respect to atomics executed by the same device
  * %GDA_FEATURE_WORD_STORE
  *	a naturally aligned transfer of 4 or 8 bytes arrives as one store: a program that polls
- *	the word never sees a part of it. Without it an atomic, an immediate or a completion
- *	has to tell
+ *	the word never sees part of it. Without it the program needs an atomic, an immediate or
+ *	a completion to know that the transfer has arrived
  * %GDA_FEATURE_LOOPBACK
  *	a QP may be connected to itself
  * %GDA_FEATURE_RECV_COUNTER
@@ -226,11 +226,11 @@ struct gda_bind {
  * @max_msg: out: longest transfer of one work request in bytes
  * @reserved: out: 0
  * @max_mr_size: out: largest MR in bytes
- * @idle_ns: out: how long a doorbell may stay silent before its page is unmapped
+ * @idle_ns: out: how long a doorbell may stay unchanged before its page is unmapped
  * @device: out: name of the bound device, NUL-terminated
  *
- * On a context that is not bound yet @device is empty and the figures are those
- * of %GDA_DEVICE_SOFT; zero while there is no such device.
+ * Before the context is bound, @device is empty and the figures are those
+ * of %GDA_DEVICE_SOFT, or zero if there is no such device.
  */
 struct gda_query {
 	__u32 size;
@@ -255,17 +255,17 @@ struct gda_query {
 #define GDA_IOC_QUERY		_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QUERY)
 
 /**
- * struct gda_device_info - the devices, one after the other (GDA_IOC_DEVICE_INFO)
+ * struct gda_device_info - list the devices, one per call (GDA_IOC_DEVICE_INFO)
  * @size: sizeof(struct gda_device_info)
  * @flags: must be 0
- * @after: in: 0, or the id of the device before
+ * @after: in: 0, or the id of the previous device
  * @id: out: id of this device
  * @features: out: GDA_FEATURE_* bits
  * @device: out: the name, NUL-terminated, as GDA_IOC_BIND takes it
  *
- * The answer is the device with the smallest id above @after; ENOENT: there is none. Ids go up in
- * the order in which devices came and are not used again, so that a list that is read while
- * devices come and go has each device that stays once. The context need not be bound.
+ * The answer is the device with the smallest id above @after; ENOENT: there is none. Ids increase
+ * in the order of registration and are not reused: a program that reads the list while devices come
+ * and go sees each device that stays exactly once. The context need not be bound.
  */
 struct gda_device_info {
 	__u32 size;
@@ -289,12 +289,12 @@ struct gda_device_info {
  * @handle: in: object to destroy; must be 0 with %GDA_DESTROY_CONTEXT
  * @reserved: must be 0
  *
- * When the call returns, the executor no longer touches the object's memory, its
- * mappings fault with SIGBUS, and its key or number is dead. A region that several
- * objects share (doorbells, records, counters) does so once the last of them is
- * destroyed; until then stores to a destroyed one's part do nothing. A CQ that a QP
+ * When the call returns, the executor no longer accesses the object's memory, its
+ * mappings fault with SIGBUS, and its key or number is dead. The mapping of a region that
+ * several objects share (doorbells, records, counters) faults once the last of them is
+ * destroyed; until then stores to a destroyed object's part have no effect. A CQ that a QP
  * uses is EBUSY. After %GDA_DESTROY_CONTEXT every further call on this file is ENODEV.
- * Closing the last reference to the file does the same.
+ * Closing the last reference to the file also destroys the context.
  */
 struct gda_destroy {
 	__u32 size;
@@ -308,14 +308,15 @@ struct gda_destroy {
  * enum gda_region_type - the parts of an object that can be mapped
  * @GDA_REGION_SQ: send queue of a QP: its entries; read and write
  * @GDA_REGION_DBREC: doorbell record of a QP, 8 bytes at the region's offset; read
- *	and write. Of dialects that have none there is no such region
+ *	and write. Dialects without records have no such region
  * @GDA_REGION_DB: doorbell cell of a QP, 64 bytes at the region's offset; read and
- *	write; first 8 bytes are the doorbell
+ *	write; the first 8 bytes are the doorbell
  * @GDA_REGION_CQ: completion queue; read only unless %GDA_CQ_WRITABLE
- * @GDA_REGION_CQ_DBREC: consumer index record of a ring CQ, 8 bytes at the offset. Likewise
+ * @GDA_REGION_CQ_DBREC: consumer index record of a ring CQ, 8 bytes at the region's offset; read
+ *	and write. Dialects without records have no such region
  * @GDA_REGION_COUNTER: a counter, struct gda_counter_mem at the offset; read only
- * @GDA_REGION_RECORD: the records of work, of handle 0, while GDA_IOC_RECORD has them kept;
- *	read only, and never exported
+ * @GDA_REGION_RECORD: the ring of GDA_IOC_RECORD, while there is one, by handle 0. Read only, and
+ *	cannot be exported
  */
 enum gda_region_type {
 	GDA_REGION_SQ = 1,
@@ -340,14 +341,14 @@ enum gda_map_type {
 /**
  * struct gda_region_info - where a region is mapped
  * @cookie: offset for mmap(2); page-aligned, below 2^44, opaque
- * @length: length for mmap(2), exactly this
+ * @length: length for mmap(2), which accepts no other
  * @offset: where this object's part begins inside the mapping
  * @map: enum gda_map_type
  *
- * mmap(NULL, length, prot, MAP_SHARED, fd, cookie). Any other length, offset,
- * MAP_PRIVATE or PROT_EXEC is refused (EINVAL, EPERM; ENXIO for a cookie that is
- * not of this context). Doorbells and records of several QPs may share a region:
- * the same cookie is then returned for them.
+ * Map it by mmap(NULL, length, prot, MAP_SHARED, fd, cookie). Any other length or offset,
+ * MAP_PRIVATE and PROT_EXEC are refused (EINVAL, EPERM; ENXIO for a cookie of another
+ * context). Doorbells and records of several QPs may share a region and
+ * then have the same cookie.
  */
 struct gda_region_info {
 	__aligned_u64 cookie;
@@ -376,31 +377,29 @@ struct gda_region_query {
 #define GDA_IOC_REGION_INFO	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_REGION_INFO)
 
 /**
- * struct gda_queue_memory - where a part of a queue lies in a dma-buf of the caller
- * @offset: in: first byte; a multiple of 64, of a record: of 8
+ * struct gda_queue_memory - a part of a queue that lies in a dma-buf of the caller
+ * @offset: in: first byte; a multiple of 64, for a record of 8
  * @fd: in: the dma-buf, open for reading and writing
  * @reserved: must be 0
  *
- * A flag of CQ or QP creation says that there is one; without the flag it must be zero
- * (EINVAL). Such a part has no region: its struct gda_region_info is zero on return, and
- * GDA_IOC_REGION_INFO and GDA_IOC_REGION_EXPORT return ENOENT. Posters map the dma-buf itself.
- * A record is set to zero at its creation, and the entries of a CQ are preset.
+ * A flag of CQ or QP creation says that the part lies in a dma-buf; without the flag this
+ * structure must be zero (EINVAL). Such a part has no region: its struct gda_region_info is zero on
+ * return, and GDA_IOC_REGION_INFO and GDA_IOC_REGION_EXPORT return ENOENT. Posters map the dma-buf
+ * itself. Creation sets a record to zero and presets the entries of a CQ.
  *
- * The object holds the dma-buf. Its exporter may take the memory away at any time:
- * after its call returned nothing of it is read or written any more, and the QP, or
- * every QP of the CQ, is in error for good (%GDA_CAUSE_QUEUE). Slots that were
- * published by then are flushed, one completion each, of which a ring that has no room
- * for them overflows. Nothing completes to a CQ that lost its memory: GDA_IOC_QP_QUERY
- * tells.
+ * The object holds a reference on the dma-buf. The exporter may revoke the memory at any time:
+ * once the exporter's call returns, the executor no longer reads or writes it, and the QP, or
+ * every QP of the CQ, is in the error state for good (%GDA_CAUSE_QUEUE). Slots that were
+ * published by then are flushed with one completion each; a ring without room for them overflows.
+ * A CQ that lost its memory gets no completions: GDA_IOC_QP_QUERY has the reason.
  *
- * EBADF, EINVAL: @fd is no dma-buf, the part is not inside it, or not aligned.
- * EOVERFLOW: it wraps. EACCES: @fd is not writable. EBUSY: it overlaps with another part of
- * this or another queue of the context (in the same dma-buf: two dma-bufs of the same
- * pages are not found out). EOPNOTSUPP: the exporter gives the CPU no window
- * (vmap), or it is I/O memory, and the software device needs one. EMEDIUMTYPE: the window is not
- * write-back cached, so that its stores would not be seen in order (x86 alone is
- * checked). EAGAIN: the buffer
- * moved meanwhile. ETIMEDOUT: it stayed busy.
+ * EBADF, EINVAL: @fd is no dma-buf, or the part is not inside of it or not aligned.
+ * EOVERFLOW: @offset plus length wraps. EACCES: @fd is not writable. EBUSY: the part overlaps with
+ * another part of this or another queue of the context (in the same dma-buf; two dma-bufs of
+ * the same pages are not detected). EOPNOTSUPP: the software device needs a CPU mapping (vmap),
+ * which the exporter does not provide, or the memory is I/O memory. EMEDIUMTYPE: the CPU mapping is
+ * not write-back cached, so that posters would not see its stores in order (checked only on x86).
+ * EAGAIN: the buffer was moved meanwhile. ETIMEDOUT: the buffer stayed busy.
  */
 struct gda_queue_memory {
 	__aligned_u64 offset;
@@ -415,18 +414,17 @@ struct gda_queue_memory {
  * creates it, together with MRs of user memory (ENOMEM), unless the process has
  * CAP_IPC_LOCK:
  *
- * * entries of a CQ and of a send queue, as long as their dialect and their creator say, in whole
- *   pages of their own
- *   (a collapsed CQ: one page)
- * * doorbells, records and counters: 64 bytes each, of pages that the objects of a context
+ * * entries of a CQ and of a send queue, of the size that dialect and creator choose, in whole
+ *   pages of their own (a collapsed CQ: one page)
+ * * doorbells, records and counters: 64 bytes each, in pages that the objects of a context
  *   share
- * * what lies in memory of the caller (struct gda_queue_memory): nothing
+ * * parts in memory of the caller (struct gda_queue_memory): nothing
  *
  * A page is uncharged when the last object, mapping or dma-buf that holds it is gone, in
  * whichever process that is. A queue's page tables and the kernel's own structures (less than 4 KiB
- * a QP with its CQ) are charged to the memory cgroup alone; the number of objects bounds
- * them. Creation fails with ENOMEM when the cgroup has less than 16 pages left afterwards, so that
- * the next page fault of a process in it does not call the OOM killer.
+ * for a QP and its CQ) are charged only to the memory cgroup; the limits on objects bound them.
+ * Creation fails with ENOMEM if it would leave the cgroup fewer than 16 pages, so that
+ * the next page fault of a process in the cgroup does not invoke the OOM killer.
  */
 
 /**
@@ -444,9 +442,9 @@ struct gda_queue_memory {
  *	The consumer index record lies in gda_cq_create.dbrec_memory. Not with
  *	%GDA_CQ_COLLAPSED.
  * %GDA_CQ_IGNORE_OVERRUN
- *	As IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN: the consumer does not report its index. There is a
- *	consumer index record, which is not read; a ring never overflows and takes every
- *	immediate, and an entry that was not read in time is overwritten by one of a later
+ *	As IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN: the consumer does not report its index. The
+ *	consumer index record exists but is not read. A ring never overflows and accepts every
+ *	immediate; an entry that was not read in time is overwritten in a later
  *	lap. A collapsed CQ never overflows anyway.
  */
 #define GDA_CQ_COLLAPSED	(1U << 0)
@@ -467,15 +465,15 @@ struct gda_queue_memory {
  * @dbrec: out: consumer index record; all zero for a collapsed CQ
  * @cq_memory: in: with %GDA_CQ_DMABUF
  * @dbrec_memory: in: with %GDA_CQ_DBREC_DMABUF
- * @dialect: in: enum gda_dialect, in which the entries are written; 0: %GDA_DIALECT_MLX5.
- *	EOPNOTSUPP: the device has no such dialect
- * @stride: in: bytes from an entry to the next. 0: 64 of mlx5, 32 of efa, which may have 16, too:
- *	then no immediates arrive in the CQ
+ * @dialect: in: enum gda_dialect, the format of the entries; 0: %GDA_DIALECT_MLX5.
+ *	EOPNOTSUPP: the device does not have the dialect
+ * @stride: in: bytes from an entry to the next; 0: the default. mlx5: 64. efa: 32 (default) or 16;
+ *	a CQ with 16 cannot receive immediates
  *
- * An entry of a ring names a work request that was posted. A QP that fails while nothing
- * is posted to it has none at first: its event is signaled, GDA_IOC_QP_QUERY tells why, and
- * the next work request to be posted completes with that error. The entry of a collapsed CQ
- * is written at once and names the slot that is next.
+ * An entry of a ring names a posted work request. If a QP fails while nothing
+ * is posted to it, its ring has no entry at first: the CQ's event is signaled, GDA_IOC_QP_QUERY has
+ * the reason, and the next posted work request completes with that error. A collapsed CQ
+ * is written at once, and its entry names the next slot.
  */
 struct gda_cq_create {
 	__u32 size;
@@ -496,15 +494,15 @@ struct gda_cq_create {
 /**
  * DOC: CQ events
  *
- * When a CQ signals its eventfd. Once; then it must be armed again.
+ * When a CQ signals its eventfd. It signals once; then it must be armed again.
  *
  * %GDA_CQ_ARM
  *	At the next completion.
  * %GDA_CQ_ARM_SOLICITED
- *	At the next one that is solicited, or an error.
+ *	At the next completion that is solicited or an error.
  * %GDA_CQ_DETACH
- *	Never: disarm the CQ and let go of its eventfd, if there is one. Drivers that do not
- *	know the flag say EOPNOTSUPP.
+ *	Never: disarm the CQ and release its eventfd, if it has one. Drivers that do not
+ *	know the flag return EOPNOTSUPP.
  */
 #define GDA_CQ_ARM		(1U << 0)
 #define GDA_CQ_ARM_SOLICITED	(1U << 1)
@@ -515,19 +513,19 @@ struct gda_cq_create {
  * @size: sizeof(struct gda_cq_event)
  * @flags: %GDA_CQ_ARM, %GDA_CQ_ARM_SOLICITED, %GDA_CQ_DETACH, or 0 to disarm
  * @handle: in: a CQ of this context
- * @eventfd: in: eventfd(2) to be signaled; -1: the one given before (EINVAL if none);
+ * @eventfd: in: eventfd(2) to signal; -1: the one of the previous call (EINVAL if none);
  *	with %GDA_CQ_DETACH it must be -1 (EINVAL)
  *
- * A completion that was written before the call signals nothing: arm, look at the
- * CQ once more, then wait. EBADF or EINVAL: @eventfd is no eventfd. ENOMEM. ENODEV: the CQ
- * lost its memory (struct gda_queue_memory), and nothing would signal; an eventfd armed
- * before that was signaled. A QP that fails while nothing is posted to it signals a ring once,
- * without an entry in it: a program that arms the ring later asks GDA_IOC_QP_QUERY.
+ * A completion that was written before the call signals nothing: arm, poll the
+ * CQ once more, then wait. EBADF or EINVAL: @eventfd is no eventfd. ENOMEM. ENODEV: the memory of
+ * the CQ was revoked (struct gda_queue_memory) and nothing would signal; an eventfd that was armed
+ * before has been signaled. A QP that fails while nothing is posted to it signals a ring once
+ * without an entry: a program that arms the ring later must call GDA_IOC_QP_QUERY.
  *
- * The worker of the CQ's context signals, soon after the entry was written. The signal comes
- * also if the CQ is disarmed, given another eventfd, detached or destroyed in between: to the
- * eventfd that it was armed with. Two events of one CQ that the worker finds together are one
- * signal.
+ * The worker of the CQ's context signals, soon after the entry was written. If the CQ is disarmed,
+ * given another eventfd, detached or destroyed in between, the signal still goes to the
+ * eventfd with which the CQ was armed. If the worker finds two events of a CQ together, it signals
+ * once.
  */
 struct gda_cq_event {
 	__u32 size;
@@ -539,11 +537,11 @@ struct gda_cq_event {
 
 /**
  * struct gda_counter_mem - a completion counter in memory
- * @value: successes, 64 bits, never wraps in practice
+ * @value: requests that ended without error; 64 bits, never wraps in practice
  * @errors: work requests that ended with an error or were flushed
  *
- * Moved by the executor, after what it reports is visible (load @value with acquire
- * order). It counts; it does not say which request completed.
+ * The executor increments @value after the effects of the request are visible (load it with acquire
+ * order). The counter does not say which request completed.
  */
 struct gda_counter_mem {
 	__aligned_u64 value;
@@ -558,7 +556,7 @@ struct gda_counter_mem {
  * @reserved: must be 0
  * @counter: out: where to map it, read only
  *
- * A counter is given to QPs at their creation and is EBUSY while one uses it; several
+ * A QP names its counters at creation. A counter that a QP uses is EBUSY; several
  * QPs may share one.
  */
 struct gda_counter_create {
@@ -573,9 +571,9 @@ struct gda_counter_create {
 /**
  * enum gda_dialect - byte format of a queue
  * @GDA_DIALECT_MLX5: gda/mlx5.h
- * @GDA_DIALECT_EFA: gda/efa.h: no order is promised, and each request names its target by what
- *	GDA_IOC_PEER_ADD returns. Such a QP is not connected: it is %GDA_QP_READY when it is
- *	created. It has no doorbell record, its CQs no consumer index, and they are rings
+ * @GDA_DIALECT_EFA: gda/efa.h: requests may complete in any order, and each names its target by the
+ *	numbers that GDA_IOC_PEER_ADD returns. Such a QP is not connected: it is %GDA_QP_READY once
+ *	created. It has no doorbell record. Its CQs have no consumer index and are always rings
  */
 enum gda_dialect {
 	GDA_DIALECT_MLX5 = 1,
@@ -587,12 +585,12 @@ enum gda_dialect {
  *
  * %GDA_QP_POLLED
  *	The doorbell is polled periodically even if no store to it faults: for posters that
- *	are devices, or that map the pages by other means. The context is never fully idle.
+ *	are devices, or that map its page by other means. The context never becomes fully idle.
  * %GDA_QP_SQ_DMABUF
  *	The send queue lies in gda_qp_create.sq_memory.
  * %GDA_QP_DBREC_DMABUF
  *	The doorbell record lies in gda_qp_create.dbrec_memory. A poster that writes only the
- *	record, and not the doorbell, needs %GDA_QP_POLLED, too.
+ *	record and not the doorbell also needs %GDA_QP_POLLED.
  */
 #define GDA_QP_POLLED		(1U << 0)
 #define GDA_QP_SQ_DMABUF	(1U << 1)
@@ -601,16 +599,16 @@ enum gda_dialect {
 /**
  * DOC: Receiver not ready
  *
- * Bounds of gda_qp_create.rnr_retry and gda_qp_create.min_rnr_timer. So a work request
- * waits for room at the peer for 3.9 s at most.
+ * Limits of gda_qp_create.rnr_retry and gda_qp_create.min_rnr_timer, by which a work request waits
+ * for room at the peer for at most 3.9 s.
  *
  * %GDA_MAX_RNR_RETRY
- *	Most tries after the first one.
+ *	Largest number of retries.
  * %GDA_MAX_MIN_RNR_TIMER
  *	Largest code of a delay.
  */
 /**
- * define GDA_DEFAULT_WAIT_MS - how long a work request waits for an entry of a CQ, if
+ * define GDA_DEFAULT_WAIT_MS - how long a work request waits for a CQ entry if
  *	gda_qp_create.wait_ms is 0
  */
 #define GDA_DEFAULT_WAIT_MS	10000
@@ -624,35 +622,34 @@ enum gda_dialect {
  * @flags: GDA_QP_*
  * @dialect: in: enum gda_dialect
  * @cq: in: handle of the CQ that receives the completions
- * @sq_depth: in: entries, a power of two, 1 to max_sq_depth and what the dialect has
+ * @sq_depth: in: entries, a power of two, 1 to max_sq_depth or the dialect's lower limit
  * @handle: out
- * @qpn: out: 24-bit queue pair number on the device; its low 16 bits are the QP's number within the
- *	context, where the dialect has such numbers
+ * @qpn: out: 24-bit queue pair number on the device; in dialects whose requests name their target,
+ *	its low 16 bits are the QP's number within the context
  * @reserved: must be 0
  * @sq: out: the send queue
  * @dbrec: out: the doorbell record
  * @db: out: the doorbell
- * @recv_cq: in: handle of a ring CQ that receives immediates written by the peer; 0:
- *	none, the peer's write with immediate then fails. It may be @cq. While it is full
- *	the peer's wait and then fail (@rnr_retry of the peer, at once by default); so a peer
- *	can fill it: one that also takes completions of this QP overflows by them unless it is
- *	read.
+ * @recv_cq: in: handle of a ring CQ that receives the completions of the peer's writes with
+ *	immediate; 0: none, such writes then fail. It may be @cq. While it is full, such writes
+ *	wait and then fail (@rnr_retry of the peer; by default at once). So a peer can fill the
+ *	CQ: if it also takes completions of this QP, it overflows by them unless it is read.
  * @sent_counter: in: handle of a counter of work requests completed here; 0: none
- * @recv_counter: in: handle of a counter of writes and atomics of the peer that have
- *	arrived here, one each; 0: none
- * @sq_entry: in: bytes of an entry of the send queue. 0: 64; of efa 128, too, for inline payload
+ * @recv_counter: in: handle of a counter of the peer's writes and atomics that have
+ *	arrived here, one per request; 0: none
+ * @sq_entry: in: bytes of a send queue entry; 0: 64. efa also has 128, for inline payload
  * @sq_memory: in: with %GDA_QP_SQ_DMABUF
  * @dbrec_memory: in: with %GDA_QP_DBREC_DMABUF
- * @user_index: in: 24 bits that the CQEs of this QP carry beside its number, of work and of
- *	immediates alike; more bits are EINVAL
- * @rnr_retry: in: how often a write with immediate of this QP is tried again while the
- *	peer's @recv_cq has no room, 0 to %GDA_MAX_RNR_RETRY (verbs' 7, without end, is EINVAL).
- *	The QP carries out nothing else meanwhile
- * @min_rnr_timer: in: how long the peer waits before each such try, 0 to
+ * @user_index: in: 24 bits that the CQEs of this QP carry beside its number, for its own work and
+ *	for immediates; more bits are EINVAL
+ * @rnr_retry: in: how often a write with immediate of this QP is retried while the
+ *	peer's @recv_cq has no room, 0 to %GDA_MAX_RNR_RETRY (7, which in verbs means no limit, is
+ *	EINVAL). Meanwhile the QP executes nothing else
+ * @min_rnr_timer: in: delay before each retry of the peer, 0 to
  *	%GDA_MAX_MIN_RNR_TIMER, by the code of ibv_qp_attr: 1 is 10 us, 12 is 640 us, 31 is
  *	491.52 ms, 0 is 655.36 ms
- * @wait_ms: in: how long a work request of this QP waits for an entry of a CQ, in milliseconds;
- *	then it fails. 0: %GDA_DEFAULT_WAIT_MS
+ * @wait_ms: in: how long a work request of this QP waits for a CQ entry before it fails, in
+ *	milliseconds; 0: %GDA_DEFAULT_WAIT_MS
  */
 struct gda_qp_create {
 	__u32 size;
@@ -690,7 +687,7 @@ struct gda_qp_create {
  * @flags: must be 0
  * @handle: in: a QP of this context
  * @reserved: must be 0
- * @address: out: opaque bytes, to be carried to the peer by any means
+ * @address: out: opaque bytes, which the program carries to the peer by any means
  */
 struct gda_qp_address {
 	__u32 size;
@@ -702,18 +699,18 @@ struct gda_qp_address {
 #define GDA_IOC_QP_ADDRESS	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QP_ADDRESS)
 
 /**
- * struct gda_qp_connect - name the peer of a QP (GDA_IOC_QP_CONNECT)
+ * struct gda_qp_connect - connect a QP to its peer (GDA_IOC_QP_CONNECT)
  * @size: sizeof(struct gda_qp_connect)
  * @flags: must be 0
  * @handle: in: a QP of this context
  * @reserved: must be 0
  * @address: in: the peer's address; the QP's own address connects it to itself
  *
- * Connecting is mutual: work posted to the queue waits until the peer has named
+ * Connecting is mutual: requests posted to the queue wait until the peer has named
  * this QP too. EINVAL: the address is malformed. ENOENT: no such QP (any more).
  * EALREADY: this QP has named a peer, or has failed. EBUSY: that peer has named
- * another QP. ENOSPC: too many wait for that peer already. EOPNOTSUPP: work of this QP, or of that
- * one, names its target in each request.
+ * another QP. ENOSPC: too many QPs wait for that peer already. EOPNOTSUPP: one of the QPs has a
+ * dialect in which each request names its target.
  */
 struct gda_qp_connect {
 	__u32 size;
@@ -727,9 +724,9 @@ struct gda_qp_connect {
 /**
  * enum gda_qp_state - state of a QP
  * @GDA_QP_INIT: created, no peer named
- * @GDA_QP_WAIT: peer named, the peer has not named this QP yet
+ * @GDA_QP_WAIT: this QP has named its peer, which has not named this QP yet
  * @GDA_QP_READY: connected; posted work is executed
- * @GDA_QP_ERROR: failed; posted work completes as flushed. Final.
+ * @GDA_QP_ERROR: failed, for good; posted work completes as flushed
  */
 enum gda_qp_state {
 	GDA_QP_INIT = 0,
@@ -740,9 +737,9 @@ enum gda_qp_state {
 
 /**
  * enum gda_qp_worker - state of the worker that serves a QP
- * @GDA_QP_WORKER_NONE: there is none: the device reads its queues itself
- * @GDA_QP_WORKER_RUNS: it has work, or looks for some, and runs if it has a processor
- * @GDA_QP_WORKER_SLEEPS: it sleeps until a doorbell is stored to, or for a moment
+ * @GDA_QP_WORKER_NONE: there is no worker: the device reads its queues itself
+ * @GDA_QP_WORKER_RUNS: the worker executes or polls, as far as it gets a processor
+ * @GDA_QP_WORKER_SLEEPS: the worker sleeps until a store to a doorbell, or for a moment
  */
 enum gda_qp_worker {
 	GDA_QP_WORKER_NONE = 0,
@@ -766,14 +763,14 @@ enum gda_qp_worker {
  * @executed: out: work requests that completed without error
  * @flushed: out: work requests flushed
  * @bytes: out: payload bytes moved by this QP
- * @peer: out: number of the QP that this one is connected to, or has named; 0: none, or the
- *	executor does not know
- * @delayed: out: 1: the peer has no room for an immediate, and the QP is to try again
- * @in_flight: out: work requests that a device or a copier was given, and has not done
+ * @peer: out: number of the QP that this one is connected to or has named; 0: none, or
+ *	unknown to the executor
+ * @delayed: out: 1 if the peer has no room for an immediate and the QP will retry
+ * @in_flight: out: work requests that a device or a copier has begun and not finished
  * @worker: out: enum gda_qp_worker
- * @passes: out: how often the worker has gone round the queues of the context
- * @qkey: out: key of this QP, for requests that name it; 0 where the dialect has none
- * @sq_entry: out: bytes of an entry of the send queue
+ * @passes: out: how often the worker has polled all queues of the context
+ * @qkey: out: key by which requests name this QP; 0 if the dialect has none
+ * @sq_entry: out: bytes of a send queue entry
  */
 struct gda_qp_query {
 	__u32 size;
@@ -807,12 +804,12 @@ struct gda_qp_query {
  * always granted.
  *
  * %GDA_ACCESS_LOCAL_WRITE
- *	Work of its own context may write to it: the target of a get, the old value
+ *	Requests of its own context may write to it: the target of a get, the old value
  *	of an atomic.
  * %GDA_ACCESS_REMOTE_WRITE
- *	Work of the connected peer may write to it.
+ *	Requests of the connected peer may write to it.
  * %GDA_ACCESS_REMOTE_READ
- *	Work of the connected peer may read it.
+ *	Requests of the connected peer may read it.
  * %GDA_ACCESS_REMOTE_ATOMIC
  *	Atomics of the connected peer may change it.
  * %GDA_ACCESS_ALL
@@ -830,13 +827,13 @@ struct gda_qp_query {
 #define GDA_MR_ZERO_BASED		(1U << 0)
 
 /**
- * struct gda_mr_tried - the ways in which memory was tried to be had
- * @user: errno (positive) of pinning its pages; 0: it worked, or was not tried
- * @peer: errno of the peer clients, of which ENXIO means that none has it, or that there is
- *	none; 0: it worked, or was not tried
+ * struct gda_mr_tried - why each registration method failed
+ * @user: positive errno of pinning the pages; 0: this worked or was not tried
+ * @peer: positive errno of the peer clients; 0: this worked or was not tried. ENXIO: no client
+ *	claims the memory, or there is no client
  * @reserved: 0
  *
- * Written also if the call fails, provided the caller's structure goes that far.
+ * Written also if the call fails, provided that the caller's structure includes it.
  */
 struct gda_mr_tried {
 	__u16 user;
@@ -855,14 +852,13 @@ struct gda_mr_tried {
  * @key: out: names the MR in work requests, local and remote alike; opaque
  * @reserved: must be 0
  * @iova: out: address of the first byte in work requests
- * @tried: out: how the memory was tried to be had, and why not
+ * @tried: out: why each registration method failed
  *
  * The pages are pinned until the MR is destroyed and are charged to
- * RLIMIT_MEMLOCK of the user (ENOMEM), unless CAP_IPC_LOCK. EFAULT: the range
- * cannot be pinned with these rights (unmapped, read-only, device memory,
- * file-backed where the kernel refuses long-term pins), and it is not peer memory either;
- * if it is, it is registered as such, or that fails: GDA_IOC_MR_REG_PEER. EOVERFLOW: it
- * wraps.
+ * RLIMIT_MEMLOCK of the user (ENOMEM), unless CAP_IPC_LOCK. If the range cannot be pinned with
+ * these rights (unmapped, read-only, device memory, file-backed where the kernel refuses long-term
+ * pins), it is registered as peer memory, with the errors of GDA_IOC_MR_REG_PEER. EFAULT: it is not
+ * peer memory either. EOVERFLOW: @addr plus @length wraps.
  */
 struct gda_mr_reg_user {
 	__u32 size;
@@ -882,7 +878,7 @@ struct gda_mr_reg_user {
  * struct gda_mr_reg_peer - register memory of another driver (GDA_IOC_MR_REG_PEER)
  * @size: sizeof(struct gda_mr_reg_peer)
  * @flags: 0 or %GDA_MR_ZERO_BASED
- * @addr: in: where the caller has it mapped, any alignment
+ * @addr: in: start of the caller's mapping, any alignment
  * @length: in: 1 to max_mr_size
  * @access: in: GDA_ACCESS_*
  * @handle: out
@@ -890,12 +886,12 @@ struct gda_mr_reg_user {
  * @reserved: must be 0
  * @iova: out: address of the first byte in work requests
  *
- * For memory of devices that only their own driver can hand out; it has to be a peer client
- * (kmod/include/gda/peer_memory.h). The driver may take the memory away at any time, as the
- * exporter of a dma-buf: see struct gda_mr_reg_dmabuf. ENXIO: no client has all of it.
- * Otherwise it is the owner's answer; EACCES: not mapped for what @access asks.
- * EOPNOTSUPP: the CPU has no address for it, which the software device needs. ENODEV: it is gone.
- * EFAULT: not an address of user space.
+ * For device memory that only the device's own driver can provide; that driver has to be a peer
+ * client (kmod/include/gda/peer_memory.h). As the exporter of a dma-buf, the driver may revoke the
+ * memory at any time: see struct gda_mr_reg_dmabuf. ENXIO: no client owns the whole range.
+ * If one does, errors are the client's; EACCES: the mapping lacks the rights of @access.
+ * EOPNOTSUPP: the software device needs a CPU address, which the memory lacks. ENODEV: the device
+ * is gone. EFAULT: not an address of user space.
  */
 struct gda_mr_reg_peer {
 	__u32 size;
@@ -916,20 +912,20 @@ struct gda_mr_reg_peer {
  * @flags: 0 or %GDA_MR_ZERO_BASED
  * @offset: in: first byte inside the dma-buf, any alignment
  * @length: in: 1 to max_mr_size
- * @iova: in and out: address of the first byte in work requests, as the caller
+ * @iova: in and out: address of the first byte in work requests, which the caller
  *	chooses; 0 with %GDA_MR_ZERO_BASED
  * @access: in: GDA_ACCESS_*
- * @fd: in: the dma-buf, open for what @access asks
+ * @fd: in: the dma-buf, open with the rights that @access needs
  * @handle: out
  * @key: out
  *
- * The MR holds the dma-buf. Its exporter may take the memory away at any time: the
- * MR is then revoked (enum gda_mr_state), work that names it fails, and after the
- * exporter's call returned nothing of it is read or written any more. EBADF, EINVAL:
- * @fd is no dma-buf, or the range is outside it. EACCES: @fd is not writable.
- * EOPNOTSUPP: the exporter gives the CPU no window (vmap), which the software device needs; there
- * is none of a region that is exported for reading only. EAGAIN: the buffer moved while it was
- * being registered. ETIMEDOUT: it stayed busy.
+ * The MR holds a reference on the dma-buf. The exporter may revoke the memory at any time: the
+ * MR is then revoked (enum gda_mr_state), and requests that name it fail. Once the
+ * exporter's call returns, the executor no longer reads or writes the memory. EBADF, EINVAL:
+ * @fd is no dma-buf, or the range is outside of it. EACCES: @fd is not writable.
+ * EOPNOTSUPP: the software device needs a CPU mapping (vmap), which the exporter does not provide;
+ * a region that is exported read-only has none. EAGAIN: the buffer was moved during the
+ * registration. ETIMEDOUT: the buffer stayed busy.
  */
 struct gda_mr_reg_dmabuf {
 	__u32 size;
@@ -945,26 +941,26 @@ struct gda_mr_reg_dmabuf {
 #define GDA_IOC_MR_REG_DMABUF	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_MR_REG_DMABUF)
 
 /**
- * struct gda_region_export - a region as a dma-buf (GDA_IOC_REGION_EXPORT)
+ * struct gda_region_export - export a region as a dma-buf (GDA_IOC_REGION_EXPORT)
  * @size: sizeof(struct gda_region_export)
  * @flags: must be 0
  * @handle: in: a CQ, QP or counter
  * @type: in: enum gda_region_type
  * @fd: out: the dma-buf, close-on-exec
- * @offset: out: where this object's part begins in it
+ * @offset: out: where this object's part begins in the dma-buf
  * @length: out: size of the dma-buf
  *
- * For devices that shall map a queue. The dma-buf keeps the pages, not the object: it
- * may outlive the context, after which the device does not read the pages. A region that
- * is mapped read-only is exported read-only. A doorbell is polled while a dma-buf of
- * it exists, as with %GDA_QP_POLLED: devices do not fault.
+ * For devices that map a queue. The dma-buf keeps the pages alive, not the object. It
+ * may outlive the context; the executor then no longer reads the pages. A read-only region is
+ * exported read-only. While a dma-buf of a doorbell exists, the doorbell is polled as with
+ * %GDA_QP_POLLED, because stores of devices do not fault.
  *
- * When the device is removed the dma-buf is revoked: importers are told, and attaching it,
- * mapping it and registering it are ENODEV from then on. Existing mappings stay.
+ * When the device is removed, the dma-buf is revoked: importers are notified, and attaching,
+ * mapping and registering it are ENODEV from then on. Existing mappings stay.
  *
- * Mapping it for a device that would be given a copy of the pages (a bounce buffer, because the
- * device does not reach them) fails with EMEDIUMTYPE, in the call by which the program has
- * that device's driver import it: the copy and the queue would differ.
+ * Mapping the dma-buf fails with EMEDIUMTYPE for a device that would use a bounce buffer because it
+ * cannot reach the pages: the copy would differ from the queue. The program sees this error
+ * when that device's driver imports the dma-buf.
  */
 struct gda_region_export {
 	__u32 size;
@@ -980,7 +976,7 @@ struct gda_region_export {
 /**
  * enum gda_mr_state - state of an MR
  * @GDA_MR_LIVE: usable
- * @GDA_MR_REVOKED: its memory was taken away; work that names it fails
+ * @GDA_MR_REVOKED: its memory was revoked; work that names it fails
  */
 enum gda_mr_state {
 	GDA_MR_LIVE = 1,
@@ -1027,20 +1023,20 @@ struct gda_mr_query {
 #define GDA_IOC_MR_QUERY	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_MR_QUERY)
 
 /**
- * struct gda_record_set - keep records of work, or stop it (GDA_IOC_RECORD)
+ * struct gda_record_set - start or stop recording work (GDA_IOC_RECORD)
  * @size: sizeof(struct gda_record_set)
  * @flags: must be 0
- * @records: in: room for so many, a power of two, %GDA_RECORD_MIN to %GDA_RECORD_MAX; 0: stop.
- *	out: how many there is room for
+ * @records: in: size of the ring in records, a power of two, %GDA_RECORD_MIN to %GDA_RECORD_MAX; 0:
+ *	stop. out: size of the ring
  * @reserved: must be 0
- * @ring: out: where to map the ring, read only; zero if there is none
+ * @ring: out: where to map the ring, read only; zero if there is no ring
  *
- * Each context keeps its newest control events and errors, always (gda/record.h). This has its
- * executor record what becomes of all work, into a ring that begins with those events. Where a
- * ring is kept already the call says which, whatever size it asks for. The pages are
- * charged as those of queues. Stopping ends the mappings, and so does the end of the context.
+ * Each context always keeps its newest control events and errors (gda/record.h). After this
+ * call its executor also records all work in a ring, which begins with those events. If there is
+ * a ring already, the call returns that one, whatever size it asks for. The pages are
+ * charged as those of queues. Stopping ends the mappings, as does the end of the context.
  *
- * EINVAL: @records. EOPNOTSUPP: a device that reads its queues itself keeps none.
+ * EINVAL: @records. EOPNOTSUPP: the device reads its queues itself and records nothing.
  */
 struct gda_record_set {
 	__u32 size;
@@ -1052,28 +1048,28 @@ struct gda_record_set {
 #define GDA_IOC_RECORD		_IO(GDA_IOC_MAGIC, GDA_IOC_NR_RECORD)
 
 /**
- * define GDA_MAX_PEERS - most contexts that a context holds address handles of
+ * define GDA_MAX_PEERS - how many other contexts a context can name by address handles
  */
 #define GDA_MAX_PEERS		65535
 
 /**
- * struct gda_peer_add - be able to name a QP as the target of work (GDA_IOC_PEER_ADD)
+ * struct gda_peer_add - get the numbers by which requests name a QP (GDA_IOC_PEER_ADD)
  * @size: sizeof(struct gda_peer_add)
  * @flags: must be 0
  * @handle: out: for GDA_IOC_DESTROY
- * @ah: out: address handle, 16 bits: names the context of the QP in work requests of this one
- * @number: out: number of the QP within its context, 16 bits
- * @qkey: out: key of the QP; a work request with another one costs the QP that it is posted to
- * @address: in: of the QP, by GDA_IOC_QP_ADDRESS; perhaps of this context
+ * @ah: out: 16-bit address handle, by which requests of this context name the QP's context
+ * @number: out: 16-bit number of the QP within its context
+ * @qkey: out: key of the QP; a work request with a wrong key fails the QP that it is posted to
+ * @address: in: the QP's address from GDA_IOC_QP_ADDRESS; the QP may belong to this context
  *
- * Work flows only between contexts of which each holds an address handle of the other; before, and
- * after one of them has given its last one back, a work request ends with an error that is its own.
- * Each call is given back by GDA_IOC_DESTROY of its @handle. All that name QPs of one context have
- * the same @ah, and the last one gives that back.
+ * Work flows only between contexts that have address handles of each other. Before both have one,
+ * and after either has destroyed its last one, a work request fails without failing its QP.
+ * GDA_IOC_DESTROY of @handle undoes one call. All calls for QPs of one context
+ * return the same @ah, which exists until the last of them is undone.
  *
- * EINVAL: the address is malformed, or is that of a QP that is to be connected. ENOENT: no such QP
- * (any more). ENOSPC: %GDA_MAX_PEERS contexts are named already. EOPNOTSUPP: the device has no
- * dialect of such QPs.
+ * EINVAL: the address is malformed, or the QP's dialect needs a connection. ENOENT: no such QP
+ * (any more). ENOSPC: the context names %GDA_MAX_PEERS others already. EOPNOTSUPP: the device has
+ * no dialect whose requests name their target.
  */
 struct gda_peer_add {
 	__u32 size;
