@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Chooses the dialect of a new queue or CQ: the one that its creator names, or the default. Chooses
- * the texts of its errors.
+ * Selects the dialect of a new queue or CQ, named by the creator or the default, and the texts of
+ * its errors.
  */
 #include <errno.h>
 #include <gda/wqe.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The efa dialect off the fast path: texts for its statuses. */
+/* The part of the efa dialect that posting does not need: texts of its statuses. */
 #include <gda/efa.h>
 #include "gda_internal.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Peers: QPs that may be the target of work, of a dialect in which each post names one. */
+/* Peers: targets of requests in dialects in which each request names its target. */
 #include <string.h>
 #include "gda_internal.h"
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The efa dialect as a poster uses it: the encoder of work requests and doorbells, and the reader
- * of completions. The bytes are those of gda/efa.h. Included by gda/wqe.h where GDA_WQE_EFA is
- * defined, under the names that it asks of a dialect.
+ * The efa dialect, poster side: encodes work requests and doorbells, and reads completions, in the
+ * byte format of gda/efa.h. gda/wqe.h includes this file if GDA_WQE_EFA is defined; the functions
+ * have the names that gda/wqe.h needs of a dialect.
  *
- * Entries have 128 bytes, so that any has room for inline payload; of others the second half is
- * neither written nor read. A queue has a ring of completions of its own, as deep as the queue,
- * which come in any order. A ticket is its request's id, of which 16 bits come back. A thread that
- * waits, any of them, takes what is in the ring (gda_efa_reap()), and keeps
+ * Entries have 128 bytes, so that each has room for inline payload; unless that exceeds 16 bytes,
+ * the second half is neither written nor read. A queue has its own completion ring, as deep as the
+ * queue, and requests complete in any order. A ticket is the id of its request; the completion
+ * returns 16 bits of it. Any thread that waits empties the ring (gda_efa_reap()) and updates
  *
  *	done		all tickets below are done
  *	marks		a bit for each of the 2^16 tickets from there on: done, too
  *	completed	slots below are free: the executor fetches entries in order, so that k
- *			completions of any tickets free k slots; but no ticket is handed out
+ *			completions of any tickets free k slots; but no ticket is issued
  *			that is 2^16 beyond one that is not done
  *
- * gda_view.reaper is the lock of whoever takes; nobody waits for it.
+ * gda_view.reaper is a lock of the thread that empties the ring; no thread waits for the lock.
  */
 #ifndef GDA_WQE_EFA_H
 #define GDA_WQE_EFA_H
@@ -42,14 +42,14 @@ extern "C" {
 #define GDA_EFA_WQE_CQE_QUEUE_ERROR ((uint32_t)GDA_EFA_QP_INTERNAL)
 #define GDA_EFA_WQE_INLINE_SLOT	GDA_EFA_MAX_INLINE
 
-/* Tickets from the first that is not done to the last that is handed out. */
+/* Largest distance from the first ticket that is not done to the last one issued. */
 #define GDA_EFA_WINDOW		0x10000U
 
 /**
  * enum gda_efa_mark - the bitmaps of gda_view.marks
- * @GDA_EFA_DONE: of a ticket that is not below gda_view.done
- * @GDA_EFA_FAILED: of the last %GDA_EFA_WINDOW tickets that were done
- * @GDA_EFA_UNDONE: likewise: it was flushed
+ * @GDA_EFA_DONE: tickets from gda_view.done on that are done
+ * @GDA_EFA_FAILED: tickets that failed, of the last %GDA_EFA_WINDOW that were done
+ * @GDA_EFA_UNDONE: tickets that were flushed, of the same
  */
 enum gda_efa_mark {
 	GDA_EFA_DONE,
@@ -59,8 +59,8 @@ enum gda_efa_mark {
 
 /**
  * struct gda_efa_encoded - a work request without its index
- * @head: ctrl1 and length of gda/efa.h's entry
- * @seg: remote segment, and the local one or inline payload of at most 16 bytes
+ * @head: ctrl1 and length of the entry (gda/efa.h)
+ * @seg: remote segment, and the local segment or inline payload of at most 16 bytes
  * @src: longer inline payload, or NULL
  * @imm: immediate
  * @len: bytes of inline payload
@@ -87,13 +87,13 @@ GDA_HELPER char *gda_efa_slot(struct gda_sq sq, uint64_t index)
 	return sq.slots + (uint64_t)((uint32_t)index & sq.mask) * GDA_EFA_WQE_SLOT_BYTES;
 }
 
-/* Does the dialect have the operation? */
+/* Return: whether the dialect has the operation. */
 GDA_HELPER int gda_efa_wqe_has(uint32_t op)
 {
 	return op == GDA_OP_WRITE || op == GDA_OP_READ || op == GDA_OP_WRITE_IMM;
 }
 
-/* Return: slots that it fills. */
+/* Return: how many slots the request fills. */
 GDA_HELPER uint32_t gda_efa_wqe_encode(struct gda_efa_encoded *w, const struct gda_wr *r)
 {
 	uint64_t ctrl1 = r->op == GDA_OP_READ ? GDA_EFA_READ : GDA_EFA_WRITE;
@@ -137,7 +137,7 @@ GDA_HELPER void gda_efa_store_inline(char *to, const struct gda_efa_encoded *w)
 		gda_store_segment(to + 8 * i, data[i], data[i + 1]);
 }
 
-/* sq.qpn_be, ah and qkey say whom it is for. */
+/* Store the entry; sq.qpn_be, ah and qkey name its target. */
 GDA_HELPER void gda_efa_wqe_store_if(const struct gda_efa_encoded *w, uint32_t on, struct gda_sq sq,
 				     uint64_t index, unsigned int solicited)
 {
@@ -154,7 +154,7 @@ GDA_HELPER void gda_efa_wqe_store_if(const struct gda_efa_encoded *w, uint32_t o
 	if (on && w->src)
 		gda_efa_store_inline(e + 48, w);
 	else if (w->head >> 16 & GDA_EFA_INLINE)
-		/* bytes, not numbers */
+		/* store payload bytes unconverted */
 		gda_store_segment_if(on, e + 48, w->seg[1][0], w->seg[1][1]);
 	else
 		gda_store_segment_if(on, e + 48, gda_efa_wire(w->seg[1][0]),
@@ -181,14 +181,14 @@ GDA_HELPER void gda_efa_wqe_read_remote(const char *entry, uint64_t *raddr, uint
 	*raddr = gda_efa_wire(seg[1]);
 }
 
-/* No doorbell names a QP: nobody is named yet. */
+/* Doorbells do not carry a QP number, and no target is set yet. */
 GDA_HELPER uint64_t gda_efa_db_qpn(uint32_t qpn)
 {
 	(void)qpn;
 	return 0;
 }
 
-/* No device reads it; posters keep here how far they rang. */
+/* No device reads the record; posters keep in it how far they rang. */
 GDA_HELPER uint32_t gda_efa_db_record(uint64_t next)
 {
 	return (uint32_t)next;
@@ -197,7 +197,7 @@ GDA_HELPER uint32_t gda_efa_db_record(uint64_t next)
 GDA_HELPER uint64_t gda_efa_db_value(uint64_t qpn_be, uint32_t record)
 {
 	(void)qpn_be;
-	/* the first of its bytes, at any length of the store */
+	/* the index is in the first bytes, whatever the width of the store */
 	return (GDA_UAPI_FORCE uint32_t)gda_efa_le32(record);
 }
 
@@ -208,7 +208,7 @@ GDA_HELPER uint64_t gda_efa_db_rung(uint64_t index, uint32_t record)
 
 /* --- completions --- */
 
-/* The word of a bitmap that has the bit of @ticket. */
+/* Return: the word of a bitmap that has the bit of @ticket. */
 GDA_HELPER uint64_t *gda_efa_word_of(const struct gda_view *v, enum gda_efa_mark mark,
 				     uint64_t ticket)
 {
@@ -221,7 +221,7 @@ GDA_HELPER int gda_efa_marked(const struct gda_view *v, enum gda_efa_mark mark, 
 	return gda_load_acquire64(gda_efa_word_of(v, mark, ticket)) >> (ticket & 63) & 1;
 }
 
-/* By the thread that has the ring. Whoever sees the bit sees what the request moved. */
+/* Called by the holder of gda_view.reaper. The bit is released after what the request moved. */
 GDA_HELPER void gda_efa_set_mark(const struct gda_view *v, enum gda_efa_mark mark, uint64_t ticket,
 				 int on)
 {
@@ -230,7 +230,7 @@ GDA_HELPER void gda_efa_set_mark(const struct gda_view *v, enum gda_efa_mark mar
 	gda_store_release64(word, on ? *word | bit : *word & ~bit);
 }
 
-/* A request has failed; or once one has, any is done: it may have the bits of an older one. */
+/* Called if a request failed, and for all later ones, which may have an older ticket's bits. */
 GDA_SLOW void gda_efa_outcome(struct gda_view *v, uint64_t ticket, uint32_t status)
 {
 	gda_efa_set_mark(v, GDA_EFA_FAILED, ticket, status != GDA_EFA_OK);
@@ -241,7 +241,7 @@ GDA_SLOW void gda_efa_outcome(struct gda_view *v, uint64_t ticket, uint32_t stat
 	gda_store_release64(&v->error_index, ticket);
 }
 
-/* The first word of the entry of the ring at @index. */
+/* Return: the first word of ring entry @index. */
 GDA_HELPER uint64_t gda_efa_entry(const struct gda_view *v, uint64_t index)
 {
 	return gda_efa_wire(gda_nic_load64((const uint64_t *)(uintptr_t)
@@ -253,7 +253,7 @@ GDA_HELPER int gda_efa_entry_is_new(uint64_t word, uint64_t index, uint32_t mask
 	return (word >> 24 & GDA_EFA_CQE_PHASE) == !(index & ((uint64_t)mask + 1));
 }
 
-/* Take what is in the ring; the caller has it. */
+/* Empty the ring; the caller holds gda_view.reaper. */
 GDA_HELPER void gda_efa_take(struct gda_view *v)
 {
 	uint64_t taken = v->taken, done = v->done, free, word;
@@ -273,7 +273,7 @@ GDA_HELPER void gda_efa_take(struct gda_view *v)
 		}
 		done++;
 		for (; ahead && gda_efa_marked(v, GDA_EFA_DONE, done); ahead--, done++) {
-			/* whoever misses the bit finds the ticket below */
+			/* a thread that finds the bit cleared also finds the ticket below ->done */
 			gda_store_release64(&v->done, done + 1);
 			gda_efa_set_mark(v, GDA_EFA_DONE, done, 0);
 		}
@@ -285,7 +285,7 @@ GDA_HELPER void gda_efa_take(struct gda_view *v)
 	gda_store_release64(&v->completed, taken < free ? taken : free);
 }
 
-/* Take what is in the ring, unless another thread does. Return: gda_view.completed. */
+/* Empty the ring unless another thread does. Return: gda_view.completed. */
 GDA_HELPER uint64_t gda_efa_reap(struct gda_view *v)
 {
 	uint64_t taken = gda_load_relaxed64(&v->taken);
@@ -305,7 +305,7 @@ GDA_HELPER int gda_efa_cqe_done(const struct gda_view *v, uint64_t completed, ui
 	       (index < gda_load_relaxed64(&v->reserved) && gda_efa_marked(v, GDA_EFA_DONE, index));
 }
 
-/* Of a ticket that is done. */
+/* Return: 1, or the error of a ticket that is done. */
 GDA_HELPER int gda_efa_cqe_outcome(const struct gda_view *v, uint64_t index)
 {
 	if (gda_load_acquire64(&v->error_index) == GDA_NO_ERROR ||
@@ -315,7 +315,7 @@ GDA_HELPER int gda_efa_cqe_outcome(const struct gda_view *v, uint64_t index)
 	return gda_efa_marked(v, GDA_EFA_UNDONE, index) ? -ECANCELED : -EIO;
 }
 
-/* The oldest ticket that has failed, or is not known to be done. Nobody reaps meanwhile. */
+/* Return: the oldest ticket that failed or is not known to be done. Nothing reaps meanwhile. */
 GDA_SLOW uint64_t gda_efa_cqe_first(const struct gda_view *v)
 {
 	uint64_t ticket = v->done > GDA_EFA_WINDOW ? v->done - GDA_EFA_WINDOW : 0;
@@ -330,7 +330,7 @@ GDA_HELPER const uint32_t *gda_efa_cqe_last(uint64_t cqe)
 	return (const uint32_t *)(uintptr_t)cqe;
 }
 
-/* Flags of an entry, by its first word as stored. */
+/* Return: flags of an entry, whose first word is @last, as stored. */
 GDA_HELPER uint32_t gda_efa_cqe_flags(uint32_t last)
 {
 	return (GDA_UAPI_FORCE uint32_t)gda_efa_le32(last) >> 24;
@@ -372,7 +372,7 @@ GDA_HELPER uint32_t gda_efa_cqe_qpn(const char *cqe)
 	       0xffff;
 }
 
-/* Kinds as programs know them, gda/view.h. */
+/* Convert an entry to the kinds of gda/view.h, which programs see. */
 GDA_HELPER void gda_efa_cqe_read(const char *cqe, uint32_t last, struct gda_cq_entry *entry)
 {
 	struct gda_efa_recv_cqe e;
@@ -394,7 +394,7 @@ GDA_HELPER void gda_efa_cqe_read(const char *cqe, uint32_t last, struct gda_cq_e
 	entry->counter = (GDA_UAPI_FORCE uint32_t)gda_efa_le32(last) & 0xffff;
 }
 
-/* There is no consumer's record. */
+/* There is no record for the consumer index. */
 GDA_HELPER uint32_t gda_efa_cqe_record(uint64_t next)
 {
 	return (uint32_t)next;
