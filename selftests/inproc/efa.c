@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Queues of the efa dialect by the library's posts: between two contexts, by one thread and by
+ * Queues of the efa dialect through the library: between two contexts, by one thread and by
  * several, in the order of posting and, with GDA_ORDER, in any other.
  */
 #define GDA_WQE_EFA
@@ -106,7 +106,7 @@ TEST_F(efa, inline_bytes_and_values)
 	EXPECT_EQ(0, memcmp(b->mem.addr, &value, 8));
 }
 
-/* Full rings and laps: many more posts than slots, each to a place of its own. */
+/* Many more posts than slots: no entry is overwritten before it is read. */
 TEST_F(efa, Efa07_a_ring_is_never_lapped)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
@@ -125,12 +125,12 @@ TEST_F(efa, Efa07_a_ring_is_never_lapped)
 struct poster {
 	pthread_t thread;
 	struct s_end *from, *to;
-	uint64_t at;			/* its words there */
+	uint64_t at;			/* offset of its words in the target memory */
 	uint64_t rounds;
 	int err;
 };
 
-/* Each put is waited for, or quieted: what it wrote is there then. */
+/* Wait for each put, or for quiet: its data must then have arrived. */
 static void *post_and_wait(void *arg)
 {
 	struct poster *p = arg;
@@ -177,7 +177,7 @@ TEST_F(efa, immediates_arrive_in_a_ring)
 	struct gda_cq *cq;
 	uint32_t i;
 
-	/* begin anew, with a ring at B */
+	/* start again, with a receive ring at B */
 	ASSERT_OK(gda_qp_destroy(a->qp));
 	ASSERT_OK(gda_qp_destroy(b->qp));
 	ASSERT_OK(gda_cq_create(b->ctx, &attr, &cq));
@@ -221,7 +221,7 @@ TEST_F(efa, an_error_is_of_its_ticket)
 	EXPECT_EQ(GDA_CAUSE_KEY, query.vendor);
 }
 
-/* A peer that is gone costs the requests that name it. Posts name one, or that of the view. */
+/* A peer that is gone fails only the requests that name it, not those for other peers. */
 TEST_F(efa, Q2_other_peers_go_on)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1], c = { 0 };
@@ -253,7 +253,7 @@ TEST_F(efa, Q2_other_peers_go_on)
 	EXPECT_OK(gda_peer_remove(a->ctx, &to_c));
 	EXPECT_EQ(-ENOENT, gda_peer_remove(a->ctx, &to_c));
 	EXPECT_OK(gda_peer_remove(a->ctx, &to_b));
-	/* gda_qp_connect() has added B, too */
+	/* gda_qp_connect() had added B, too, so its handle remains */
 	t = s_put(a, 0, b, 0, 8, variant->mode);
 	EXPECT_OK(gda_wait(a->v, t, 0));
 	EXPECT_EQ(-EALREADY, gda_qp_connect(a->qp, &at_b));
@@ -265,7 +265,7 @@ static int child_sees(struct s_end *a, int64_t good, int64_t bad)
 	int status;
 
 	if (!pid) {
-		/* what the parent knew, and nothing more */
+		/* the child sees what the parent knew to be done, and nothing else */
 		if (gda_test(a->v, good) != 1)
 			_exit(1);
 		if (gda_test(a->v, bad) >= 0)
@@ -275,7 +275,7 @@ static int child_sees(struct s_end *a, int64_t good, int64_t bad)
 	return waitpid(pid, &status, 0) == pid ? status : -1;
 }
 
-/* A child is not told that what has failed, or is not known to be done, is done. */
+/* In a child of fork(2) no ticket is done that failed or is not known to be done. */
 TEST_F(efa, a_child_of_fork)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
@@ -326,12 +326,12 @@ TEST_F(efa, Efa03_what_the_dialect_has_not)
 	EXPECT_EQ(-EOPNOTSUPP, gda_put_signal(a->v, 0, 0, 0, 0, 0, &signal, variant->mode));
 	EXPECT_EQ(0, a->v->can & (GDA_CAN_ORDER | GDA_CAN_SIGNAL | GDA_CAN_ATOMIC | GDA_CAN_MASKED));
 	EXPECT_NE(0, a->v->can & GDA_CAN_IMM);
-	/* a ring of the program's, which is shared, is for immediates alone */
+	/* a program's own CQ ring may only receive immediates */
 	ASSERT_OK(gda_cq_create(a->ctx, &ring, &cq));
 	attr.cq = cq;
 	EXPECT_EQ(-EOPNOTSUPP, gda_qp_create(a->ctx, &attr, &qp));
 	EXPECT_OK(gda_cq_destroy(cq));
-	/* a program that was compiled without the dialect does not get its view */
+	/* a program compiled without the dialect does not get the view */
 	EXPECT_EQ(NULL, gda_qp_view_sized(a->qp, sizeof(struct gda_view)));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Queues of the efa dialect between two contexts: what they carry, whom a request may name, and
- * what a guess costs. The bytes themselves are tested with the engine (selftests/engine/efa.c).
+ * Queues of the efa dialect between two contexts: transfers, which QPs a request may name, and
+ * that a wrong guess fails the queue. selftests/engine/efa.c tests the byte formats.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,7 +19,7 @@ FIXTURE(efa) {
 	int fd[2];
 	struct t_efa q[2];
 	struct t_mr mr[2];
-	struct t_efa_peer to[2];	/* what each has of the other */
+	struct t_efa_peer to[2];	/* each context's handle of the other */
 };
 
 FIXTURE_VARIANT(efa) {
@@ -69,7 +69,7 @@ static struct t_efa_wr wr_of(uint8_t ctrl1, const struct t_mr *local, uint64_t o
 	};
 }
 
-/* A put of eight bytes from A to B. */
+/* A put of eight bytes from A to B. Return: its status. */
 static int put(struct _test_data_efa *self)
 {
 	const struct t_efa_wr wr = wr_of(GDA_EFA_WRITE, &self->mr[0], 0, &self->mr[1], 64, 8);
@@ -157,7 +157,7 @@ TEST_F(efa, an_immediate_names_its_sender)
 	EXPECT_EQ(self->to[0].number, done.qp);
 }
 
-/* Producers store the index as 16 or as 32 bits, and never read the CQ. */
+/* The producer stores the index as 16 or as 32 bits, and never reads the CQ. */
 TEST_F(efa, a_full_cq_is_overwritten)
 {
 	const struct t_efa_wr wr = wr_of(GDA_EFA_WRITE, &self->mr[0], 0, &self->mr[1], 64, 8);
@@ -181,19 +181,19 @@ TEST_F(efa, a_full_cq_is_overwritten)
 	EXPECT_EQ(GDA_QP_READY, query.state);
 }
 
-/* --- whom a request may name --- */
+/* --- which QPs a request may name --- */
 
 TEST_F(efa, work_flows_where_both_hold_each_other)
 {
 	struct t_efa_peer again;
 
 	ASSERT_EQ(GDA_EFA_OK, put(self));
-	/* B takes back what it has of A */
+	/* B drops its handle of A */
 	ASSERT_OK(t_destroy(self->fd[1], self->to[1].handle));
 	EXPECT_EQ(GDA_EFA_UNKNOWN_PEER, put(self));
 	ASSERT_OK(t_efa_peer(self->fd[1], &self->q[0], &self->to[1]));
 	EXPECT_EQ(GDA_EFA_OK, put(self));
-	/* each call is given back for itself */
+	/* each call of GDA_IOC_PEER_ADD is undone separately */
 	ASSERT_OK(t_efa_peer(self->fd[1], &self->q[0], &again));
 	EXPECT_EQ(self->to[1].ah, again.ah);
 	EXPECT_NE(self->to[1].handle, again.handle);
@@ -201,7 +201,7 @@ TEST_F(efa, work_flows_where_both_hold_each_other)
 	EXPECT_EQ(GDA_EFA_OK, put(self));
 	ASSERT_OK(t_destroy(self->fd[1], again.handle));
 	EXPECT_EQ(GDA_EFA_UNKNOWN_PEER, put(self));
-	/* A takes back its own: the number names nobody any more */
+	/* A drops its own handle, whose number is then invalid */
 	ASSERT_OK(t_destroy(self->fd[0], self->to[0].handle));
 	EXPECT_EQ(GDA_EFA_BAD_AH, put(self));
 	EXPECT_EQ(-ENOENT, t_destroy(self->fd[0], self->to[0].handle));
@@ -238,7 +238,7 @@ TEST_F(efa, Efa12_Q2_a_peer_that_is_gone_costs_its_own_requests)
 	ASSERT_OK(t_efa_peer(fd, &self->q[0], &from));
 	wr = wr_of(GDA_EFA_WRITE, &self->mr[0], 0, &mr, 0, 8);
 	ASSERT_EQ(GDA_EFA_OK, t_efa_run(&self->q[0], &to, &wr));
-	/* the queue alone, then the context */
+	/* first destroy only the queue, then the context */
 	ASSERT_OK(t_destroy(fd, third.qpc.handle));
 	EXPECT_EQ(GDA_EFA_BAD_DEST_QP, t_efa_run(&self->q[0], &to, &wr));
 	EXPECT_EQ(GDA_EFA_OK, put(self));
@@ -263,11 +263,11 @@ TEST_F(efa, addresses_that_name_nobody)
 
 	ASSERT_OK(t_efa_address(self->fd[1], self->q[1].qpc.handle, good));
 	EXPECT_EQ(-EINVAL, t_ioctl(self->fd[0], GDA_IOC_PEER_ADD, &cmd));
-	/* the nonce of another */
+	/* an address with a wrong nonce */
 	memcpy(cmd.address, good, sizeof(good));
 	cmd.address[8] ^= 1;
 	EXPECT_EQ(-ENOENT, t_ioctl(self->fd[0], GDA_IOC_PEER_ADD, &cmd));
-	/* queues that are connected, and those that are not */
+	/* no peer handle names an mlx5 QP, and an efa QP cannot connect or be connected to */
 	ASSERT_OK(t_qp_open(&mlx5, self->fd[1], DEPTH));
 	ASSERT_OK(t_efa_address(self->fd[1], mlx5.qpc.handle, cmd.address));
 	EXPECT_EQ(-EINVAL, t_ioctl(self->fd[0], GDA_IOC_PEER_ADD, &cmd));
@@ -277,7 +277,7 @@ TEST_F(efa, addresses_that_name_nobody)
 	connect.handle = self->q[1].qpc.handle;
 	EXPECT_EQ(-EOPNOTSUPP, t_ioctl(self->fd[1], GDA_IOC_QP_CONNECT, &connect));
 	t_qp_close(&mlx5);
-	/* one that is gone */
+	/* the address of a destroyed QP */
 	ASSERT_OK(t_destroy(self->fd[1], self->q[1].qpc.handle));
 	memcpy(cmd.address, good, sizeof(good));
 	EXPECT_EQ(-ENOENT, t_ioctl(self->fd[0], GDA_IOC_PEER_ADD, &cmd));
@@ -339,7 +339,7 @@ TEST_F(efa, sizes_that_the_dialect_has_not)
 	qp.user_index = 0;
 	qp.dialect = GDA_DIALECT_MLX5;
 	EXPECT_EQ(-EINVAL, t_ioctl(fd, GDA_IOC_QP_CREATE, &qp));
-	/* immediates need places of 32 bytes */
+	/* immediates need CQ entries of 32 bytes */
 	if (variant->stride != GDA_EFA_CQE_BYTES)
 		return;
 	qp.dialect = GDA_DIALECT_EFA;
@@ -349,7 +349,7 @@ TEST_F(efa, sizes_that_the_dialect_has_not)
 
 /* --- guesses --- */
 
-/* A queue that has failed makes room for a new one. */
+/* Replace queue A, which has failed, by a new one. */
 static int again(struct _test_data_efa *self, const FIXTURE_VARIANT(efa) *variant)
 {
 	int err;
@@ -387,7 +387,7 @@ TEST_F(efa, Q1_a_guess_costs_the_queue)
 	EXPECT_EQ(GDA_EFA_OK, put(self));
 }
 
-/* All handles, and all numbers: each that names nobody costs the request. */
+/* Try every other handle and number: each is invalid, and fails only the request. */
 TEST_F(efa, Q1_Q5_every_handle_and_every_number)
 {
 	const struct t_efa_wr wr = wr_of(GDA_EFA_WRITE, &self->mr[0], 0, &self->mr[1], 0, 8);
@@ -414,7 +414,7 @@ TEST_F(efa, Q1_Q5_every_handle_and_every_number)
 	EXPECT_EQ(GDA_EFA_OK, put(self));
 }
 
-/* A local key has no low bits: it is that of the MR of this number, if that is the poster's. */
+/* A local key lacks the low bits, but its MR must belong to the poster's context. */
 TEST_F(efa, Q10_local_keys_do_not_cross_domains)
 {
 	struct t_efa_wr wr = wr_of(GDA_EFA_WRITE, &self->mr[1], 0, &self->mr[1], 4096, 8);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Queues of the efa dialect, for tests: efa_queue.h. */
+/* Helpers for tests of efa queues; see efa_queue.h. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
@@ -117,7 +117,7 @@ struct gda_efa_wide_wqe *t_efa_post(struct t_efa *q, const struct t_efa_peer *to
 
 void t_efa_ring(struct t_efa *q)
 {
-	/* entries first; pairs with the executor's acquire */
+	/* the entries first; pairs with the executor's acquire */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	*q->db = (uint32_t)q->next;
 }
@@ -130,7 +130,7 @@ static bool efa_poll(struct t_efa *q, struct t_efa_done *done)
 	struct gda_efa_recv_cqe e;
 	uint64_t first;
 
-	/* pairs with the executor's release: the rest is read after it */
+	/* pairs with the executor's release: the rest of the entry is read after the first word */
 	first = __atomic_load_n((const uint64_t *)(const void *)entry, __ATOMIC_ACQUIRE);
 	memcpy(&e, entry, stride < sizeof(e) ? stride : sizeof(e));
 	memcpy(&e, &first, sizeof(first));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Queues of the efa dialect, driven as gda_test.h drives those of mlx5: raw calls, mappings and
- * bytes. Functions return 0 or a negative errno, unless said otherwise.
+ * Queues of the efa dialect for tests, as gda_test.h has those of mlx5: raw ioctls, mappings and
+ * bytes. Functions return 0 or a negative errno, unless noted.
  */
 #ifndef GDA_EFA_QUEUE_H
 #define GDA_EFA_QUEUE_H
@@ -9,7 +9,7 @@
 #include <gda/efa.h>
 #include "gda_test.h"
 
-/* A QP with a ring of its own, which takes immediates, too, if its stride lets it. */
+/* A QP with a CQ ring of its own, which also receives immediates if the stride permits. */
 struct t_efa {
 	int fd;
 	struct gda_cq_create cqc;
@@ -23,7 +23,7 @@ struct t_efa {
 	void *map[3];			/* sq, db, cq */
 };
 
-/* Whom a request is for: what GDA_IOC_PEER_ADD says. */
+/* The target of a request, as GDA_IOC_PEER_ADD returns it. */
 struct t_efa_peer {
 	uint32_t handle;
 	uint16_t ah;
@@ -31,14 +31,14 @@ struct t_efa_peer {
 	uint32_t qkey;
 };
 
-/* A request of one segment, or of inline @data. */
+/* A request of one local segment, or of inline @data. */
 struct t_efa_wr {
 	uint8_t ctrl1;			/* enum gda_efa_op, GDA_EFA_HAS_IMM */
 	uint64_t id;
 	uint64_t raddr;
 	uint32_t rkey;
 	uint64_t laddr;
-	uint32_t lkey;			/* of the MR, in full */
+	uint32_t lkey;			/* the MR's whole key */
 	uint32_t len;
 	uint32_t imm;
 	const void *data;
@@ -50,7 +50,7 @@ struct t_efa_done {
 	uint8_t flags;
 	uint16_t qp;
 	uint64_t id;
-	/* of an immediate */
+	/* only for a received immediate */
 	uint32_t imm;
 	uint32_t len;
 	uint16_t ah;
@@ -58,14 +58,14 @@ struct t_efa_done {
 };
 
 int t_efa_create(struct t_efa *q, int fd, uint32_t depth, uint32_t entry, uint32_t stride);
-/* ... and map it. */
+/* Create a queue as t_efa_create() does, and map it. */
 int t_efa_open(struct t_efa *q, int fd, uint32_t depth, uint32_t entry, uint32_t stride);
 void t_efa_close(struct t_efa *q);
 int t_efa_peer(int fd, const struct t_efa *to, struct t_efa_peer *peer);
-/* The address of a QP, as GDA_IOC_QP_ADDRESS tells. */
+/* Get the address of a QP by GDA_IOC_QP_ADDRESS. */
 int t_efa_address(int fd, uint32_t qp, uint8_t address[GDA_ADDRESS_BYTES]);
 
-/* Write an entry, in which the caller may change bytes, and ring. */
+/* Write an entry, which the caller may change before it calls t_efa_ring(). */
 struct gda_efa_wide_wqe *t_efa_post(struct t_efa *q, const struct t_efa_peer *to,
 				    const struct t_efa_wr *wr);
 void t_efa_ring(struct t_efa *q);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Posters of efa queues against a device that completes as the test says, in any order: what a
- * ticket, a slot and the window of tickets are. Beside each rule, the one of the field that it
- * replaces.
+ * Posters of efa queues against a device whose order of completion the test chooses: the rules
+ * for tickets, slots and the window of tickets. Comments name the bugs in other software that a
+ * rule avoids.
  */
 #define GDA_WQE_EFA
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define DEPTH	16U
 
-/* A queue in plain memory, and the device's side of it. */
+/* A queue in plain memory, and the device's state of it. */
 struct queue {
 	struct gda_view view;
 	struct gda_efa_wide_wqe sq[DEPTH];
@@ -21,7 +21,7 @@ struct queue {
 	uint64_t marks[GDA_VIEW_MARKS_BYTES / 8];
 	uint64_t db;
 	uint32_t rung;
-	uint64_t completed;		/* entries of the CQ that were written */
+	uint64_t completed;		/* CQ entries written so far */
 };
 
 static struct queue *queue_new(void)
@@ -45,7 +45,7 @@ static struct queue *queue_new(void)
 	return NULL;
 }
 
-/* The device completes the request of @ticket. */
+/* As the device, complete the request of @ticket. */
 static void complete(struct queue *q, uint64_t ticket, uint8_t status)
 {
 	struct gda_efa_recv_cqe *e = &q->cq[q->completed % DEPTH];
@@ -88,7 +88,7 @@ static int64_t put(struct gda_view *v, unsigned int mode)
 	return gda_put(v, 0x1000, 0x1200, 0x2000, 0x3400, 8, mode | GDA_NOWAIT);
 }
 
-/* A put, a get, a put with immediate, or one of a value. */
+/* Post a put, a get, a put with immediate, or a put of @value. */
 static int64_t post(struct gda_view *v, uint32_t op, uint64_t value, unsigned int mode)
 {
 	const uint64_t laddr = 0x99aabbccddeeff00, raddr = 0x1122334455667788;
@@ -106,7 +106,7 @@ static int64_t post(struct gda_view *v, uint32_t op, uint64_t value, unsigned in
 	}
 }
 
-/* Bytes of an entry are those of gda/efa.h's encoder. */
+/* The bytes of an entry equal those of gda/efa.h's encoder. */
 TEST_F(unordered, entries_byte_by_byte)
 {
 	const struct gda_peer peer = { .target = 5 | 0x77ULL << 16 | 0x11111111ULL << 32 };
@@ -137,7 +137,7 @@ TEST_F(unordered, entries_byte_by_byte)
 	}
 }
 
-/* E-12: a slot is free once as many requests are done, but a ticket is done for itself. */
+/* Efa12: any completion frees a slot, but each ticket completes separately. */
 TEST_F(unordered, Efa12_a_ticket_is_done_for_itself)
 {
 	int64_t t[DEPTH], more;
@@ -147,7 +147,7 @@ TEST_F(unordered, Efa12_a_ticket_is_done_for_itself)
 		t[i] = put(self->v, variant->mode);
 	EXPECT_EQ(-EAGAIN, put(self->v, variant->mode));
 	complete(self->q, 1, GDA_EFA_OK);
-	/* a count says that one is done; the field takes it for the oldest */
+	/* one request is done, and other software would take it for the oldest */
 	EXPECT_EQ(0, gda_test(self->v, t[0]));
 	EXPECT_EQ(1, gda_test(self->v, t[1]));
 	EXPECT_EQ(0, gda_test(self->v, t[2]));
@@ -166,7 +166,7 @@ TEST_F(unordered, Efa12_a_ticket_is_done_for_itself)
 	EXPECT_EQ(-EINVAL, gda_test(self->v, DEPTH + 1));
 }
 
-/* E-20: a flush waits for what was posted before it, not for as many of any. */
+/* Efa20: a flush waits for the requests posted before it, not for as many completions. */
 TEST_F(unordered, Efa20_a_flush_is_no_count)
 {
 	put(self->v, variant->mode);
@@ -177,7 +177,7 @@ TEST_F(unordered, Efa20_a_flush_is_no_count)
 	EXPECT_EQ(0, gda_quiet(self->v, 0));
 }
 
-/* A request that lags for 2^16 others holds the posters up: its id would be another's. */
+/* A request that is 2^16 tickets behind blocks posts, as a new one would get the same id. */
 TEST_F(unordered, no_id_is_given_twice)
 {
 	uint64_t posted, rounds = 0;
@@ -188,7 +188,7 @@ TEST_F(unordered, no_id_is_given_twice)
 		rounds++;
 		ASSERT_GT(2 * 65536, rounds);
 	}
-	/* the last ones are not done either */
+	/* the oldest is not done, the newest is */
 	EXPECT_EQ(65536, posted);
 	EXPECT_EQ(0, gda_test(self->v, 0));
 	EXPECT_EQ(1, gda_test(self->v, 65535));
@@ -199,7 +199,7 @@ TEST_F(unordered, no_id_is_given_twice)
 	EXPECT_EQ(65536, self->v->done);
 }
 
-/* Any order, against a model, over many laps of the ids. */
+/* Complete in random order and compare with a model, over many laps of the ids. */
 TEST_F(unordered, random_orders)
 {
 	uint64_t open[DEPTH], n = 0, next = 0, seed = 1, i;
@@ -213,7 +213,7 @@ TEST_F(unordered, random_orders)
 			open[n++] = next++;
 		} else if (n) {
 			i = (seed >> 40) % n;
-			/* mostly the oldest: others wait behind one for long */
+			/* mostly complete the oldest, so that a late one lags far behind */
 			i = (seed >> 33) % 8 ? 0 : i;
 			complete(self->q, open[i], GDA_EFA_OK);
 			done[open[i]] = 1;
@@ -251,7 +251,7 @@ TEST_F(unordered, an_error_is_of_its_ticket)
 	ASSERT_EQ(1, gda_error(self->v, &error));
 	EXPECT_EQ(2, error.ticket);
 	EXPECT_EQ(GDA_EFA_UNRESPONSIVE, error.syndrome);
-	/* those that have the same bits later are not mistaken for it */
+	/* later tickets with the same low bits do not inherit the errors */
 	for (i = 4; i < 65536 + 4; i++) {
 		ASSERT_EQ((int64_t)i, put(self->v, variant->mode));
 		complete(self->q, i, GDA_EFA_OK);
@@ -260,7 +260,7 @@ TEST_F(unordered, an_error_is_of_its_ticket)
 	EXPECT_EQ(1, gda_test(self->v, 65536 + 3));
 }
 
-/* A queue that goes on is full for a while, and has room again. */
+/* A queue that goes on after an error waits for room when it is full. */
 TEST_F(unordered, room_after_an_error)
 {
 	uint64_t i;
@@ -270,13 +270,13 @@ TEST_F(unordered, room_after_an_error)
 	EXPECT_EQ(-EIO, gda_test(self->v, 0));
 	for (i = 0; i < DEPTH; i++)
 		ASSERT_EQ((int64_t)i + 1, put(self->v, variant->mode));
-	/* before, the error of another request came here */
+	/* a full queue reports no room, not the error of another request */
 	EXPECT_EQ(-EAGAIN, put(self->v, variant->mode));
 	complete(self->q, 2, GDA_EFA_OK);
 	EXPECT_EQ(DEPTH + 1, put(self->v, variant->mode));
 }
 
-/* Until it is told whom posts are for, a view names nobody: no handle has that number. */
+/* Before gda_view_peer() a view has an invalid handle: no context has that number. */
 TEST_F(unordered, a_view_that_names_nobody)
 {
 	put(self->v, variant->mode);
@@ -294,14 +294,14 @@ TEST_F(unordered, what_the_dialect_has_not)
 	EXPECT_EQ(GDA_EFA_MAX_INLINE, self->v->max_inline);
 }
 
-/* Deferred and shared there is nobody to ring it: it is rung at once. */
+/* A deferred shared post rings at once, as no later call is sure to ring it. */
 TEST_F(unordered, Efa10_Efa11_deferred_posts)
 {
 	uint32_t i;
 
 	for (i = 0; i < DEPTH - 1; i++)
 		gda_put(self->v, 0x1000, 0x1200, 0x2000 + 8 * i, 0x3400, 8, variant->mode | GDA_DEFER);
-	/* none was written over another */
+	/* no entry was overwritten */
 	for (i = 0; i < DEPTH - 1; i++)
 		EXPECT_EQ(0x2000 + 8 * i, self->q->sq[i].remote.addr_lo);
 	EXPECT_EQ(variant->mode & GDA_EXCLUSIVE ? 0 : DEPTH - 1, (uint16_t)self->q->db);
