@@ -22,7 +22,8 @@ static int efa_map(struct t_efa *q)
 	return 0;
 }
 
-int t_efa_create(struct t_efa *q, int fd, uint32_t depth, uint32_t entry, uint32_t stride)
+static int efa_create(struct t_efa *q, int fd, uint32_t depth, uint32_t entry, uint32_t stride,
+		      uint32_t cq_flags)
 {
 	int err;
 
@@ -30,6 +31,7 @@ int t_efa_create(struct t_efa *q, int fd, uint32_t depth, uint32_t entry, uint32
 	q->fd = fd;
 	q->cqc = (struct gda_cq_create) {
 		.size = sizeof(q->cqc),
+		.flags = cq_flags,
 		.dialect = GDA_DIALECT_EFA,
 		.depth = 4 * depth,
 		.stride = stride,
@@ -49,9 +51,21 @@ int t_efa_create(struct t_efa *q, int fd, uint32_t depth, uint32_t entry, uint32
 	return err ? err : t_qp_query(fd, q->qpc.handle, &q->query);
 }
 
+int t_efa_create(struct t_efa *q, int fd, uint32_t depth, uint32_t entry, uint32_t stride)
+{
+	return efa_create(q, fd, depth, entry, stride, 0);
+}
+
 int t_efa_open(struct t_efa *q, int fd, uint32_t depth, uint32_t entry, uint32_t stride)
 {
 	int err = t_efa_create(q, fd, depth, entry, stride);
+
+	return err ? err : efa_map(q);
+}
+
+int t_efa_open_writable(struct t_efa *q, int fd, uint32_t depth, uint32_t entry)
+{
+	int err = efa_create(q, fd, depth, entry, 0, GDA_CQ_WRITABLE);
 
 	return err ? err : efa_map(q);
 }

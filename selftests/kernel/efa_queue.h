@@ -60,6 +60,8 @@ struct t_efa_done {
 int t_efa_create(struct t_efa *q, int fd, uint32_t depth, uint32_t entry, uint32_t stride);
 /* Create a queue as t_efa_create() does, and map it. */
 int t_efa_open(struct t_efa *q, int fd, uint32_t depth, uint32_t entry, uint32_t stride);
+/* ... with a CQ that is mapped writable, as drivers of GPUs want it. */
+int t_efa_open_writable(struct t_efa *q, int fd, uint32_t depth, uint32_t entry);
 void t_efa_close(struct t_efa *q);
 int t_efa_peer(int fd, const struct t_efa *to, struct t_efa_peer *peer);
 /* Get the address of a QP by GDA_IOC_QP_ADDRESS. */

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The vendor's device library behind C functions: efa_cuda.h. What CUDA has and a CPU has not is
- * defined here; its own files are included as they are.
+ * The vendor's device library behind C functions: efa_cuda.h. Its files are included as they are. For a CPU,
+ * what CUDA has is defined here (cpu.h); for a GPU, each function is a kernel of one thread (gpu.h).
  */
-#include <stdlib.h>
-
-#define __device__
-#define __ldg(p)		(*(p))
-#define __threadfence_block()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
-#define __threadfence_system()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
+#ifdef __CUDACC__
+#include "gpu.h"
+#else
+#include "cpu.h"
+#endif
 #include <device/efa_cuda_dp_impl.cuh>
 #include "efa_cuda.h"
 
 struct efa_cuda {
 	efa_cuda_qp qp;
 	efa_cuda_cq cq;
+	/* what the processor is given, and answers */
+	efa_cuda_wr wr[EFA_CUDA_BATCH];
+	efa_cuda_done done;
+	int n;
+	int result;
 };
 
 static uint32_t log2_of(uint32_t n)
@@ -25,17 +29,18 @@ static uint32_t log2_of(uint32_t n)
 struct efa_cuda *efa_cuda_new(const struct efa_cuda_attr *attr)
 {
 	bool wide = attr->sq_entry == 128;
-	efa_cuda *e = (efa_cuda *)calloc(1, sizeof(*e));
+	efa_cuda *e = (efa_cuda *)memory_new(sizeof(*e));
 	efa_cuda_wq *wq = &e->qp.sq.wq;
 	efa_cuda_wr_ctx *ctx = &e->qp.sq.wr_ctx;
 
-	if (!e)
+	if (!e || !reach(attr->sq, attr->sq_depth * attr->sq_entry) || !reach((void *)attr->db, 4) ||
+	    (attr->cq && !reach(attr->cq, attr->cq_depth * attr->cq_stride)))
 		return nullptr;
 	wq->max_sge = 1;
 	wq->max_wqes = attr->sq_depth;
 	wq->queue_mask = attr->sq_depth - 1;
 	wq->queue_size_shift = log2_of(attr->sq_depth);
-	wq->max_batch = attr->max_batch;
+	wq->max_batch = EFA_CUDA_BATCH;
 	wq->buf = (uint8_t *)attr->sq;
 	wq->db = (uint32_t *)attr->db;
 	ctx->remote_mem_offset = 32;
@@ -57,15 +62,10 @@ struct efa_cuda *efa_cuda_new(const struct efa_cuda_attr *attr)
 
 void efa_cuda_delete(struct efa_cuda *e)
 {
-	free(e);
+	memory_free(e);
 }
 
-int efa_cuda_begin(struct efa_cuda *e, int n)
-{
-	return efa_cuda_start_sq_batch(&e->qp, n);
-}
-
-int efa_cuda_place(struct efa_cuda *e, int i, const struct efa_cuda_wr *wr)
+static __device__ int place(efa_cuda *e, int i, efa_cuda_wr *wr)
 {
 	uint8_t buf[128] __attribute__((aligned(8)));
 	EfaCudaWrBuilder b(&e->qp.sq.wr_ctx, buf);
@@ -78,7 +78,7 @@ int efa_cuda_place(struct efa_cuda *e, int i, const struct efa_cuda_wr *wr)
 	else
 		err = b.init_rdma_write(wr->id, wr->rkey, wr->raddr);
 	if (!err)
-		err = wr->data ? b.set_inline_data((void *)wr->data, wr->len) :
+		err = wr->inlined ? b.set_inline_data(wr->data, wr->len) :
 				 b.set_sge(wr->lkey, wr->laddr, wr->len);
 	if (err)
 		return err;
@@ -87,18 +87,25 @@ int efa_cuda_place(struct efa_cuda *e, int i, const struct efa_cuda_wr *wr)
 	return efa_cuda_sq_batch_place_wr(&e->qp, i, buf);
 }
 
-void efa_cuda_ring(struct efa_cuda *e)
+static __global__ void post(efa_cuda *e)
 {
+	int err = efa_cuda_start_sq_batch(&e->qp, e->n);
+
+	for (int i = 0; !err && i < e->n; i++)
+		err = place(e, i, &e->wr[i]);
 	efa_cuda_flush_sq_wrs(&e->qp);
+	e->result = err;
 }
 
-bool efa_cuda_poll(struct efa_cuda *e, struct efa_cuda_done *done)
+static __global__ void poll(efa_cuda *e)
 {
+	efa_cuda_done *done = &e->done;
 	void *wc = efa_cuda_cq_poll(&e->cq, 0);
 	enum efa_cuda_wc_opcode op;
 
+	e->result = wc != nullptr;
 	if (!wc)
-		return false;
+		return;
 	op = efa_cuda_wc_read_opcode(wc);
 	*done = {};
 	done->status = efa_cuda_wc_read_vendor_err(wc);
@@ -116,5 +123,26 @@ bool efa_cuda_poll(struct efa_cuda *e, struct efa_cuda_done *done)
 		done->id = efa_cuda_wc_read_req_id(wc);
 	}
 	efa_cuda_cq_pop(&e->cq, 1);
+}
+
+int efa_cuda_post(struct efa_cuda *e, const struct efa_cuda_wr *wr, int n)
+{
+	if (n > EFA_CUDA_BATCH)
+		return -EINVAL;
+	memcpy(e->wr, wr, n * sizeof(*wr));
+	e->n = n;
+	return RUN(post, e) ? e->result : -EIO;
+}
+
+bool efa_cuda_poll(struct efa_cuda *e, struct efa_cuda_done *done)
+{
+	if (!RUN(poll, e) || !e->result)
+		return false;
+	*done = e->done;
 	return true;
+}
+
+bool efa_cuda_present(void)
+{
+	return present();
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * A queue of the efa dialect, driven by the vendor's device library alone (efa-dp-direct, as NCCL's
- * package has it), compiled for a CPU. Nothing here knows what its entries look like.
+ * package has it), on a CPU, or, where CUDA's compiler has compiled it, by one thread of a GPU. Nothing
+ * here knows what its entries look like.
  */
 #ifndef GDA_VENDORS_EFA_CUDA_H
 #define GDA_VENDORS_EFA_CUDA_H
@@ -13,6 +14,9 @@
 extern "C" {
 #endif
 
+#define EFA_CUDA_BATCH	15		/* most requests of one doorbell */
+#define EFA_CUDA_INLINE	80
+
 struct efa_cuda;
 
 /* What a producer has to know of a queue. */
@@ -20,7 +24,6 @@ struct efa_cuda_attr {
 	void *sq;
 	uint32_t sq_depth;
 	uint32_t sq_entry;		/* bytes */
-	uint32_t max_batch;		/* entries a doorbell */
 	volatile uint32_t *db;
 	void *cq;
 	uint32_t cq_depth;
@@ -35,7 +38,8 @@ struct efa_cuda_wr {
 	uint32_t imm;
 	uint64_t raddr;
 	uint32_t rkey;
-	const void *data;		/* inline, or NULL */
+	bool inlined;
+	uint8_t data[EFA_CUDA_INLINE];	/* that is inline */
 	uint64_t laddr;
 	uint32_t lkey;			/* 24 bits */
 	uint32_t len;
@@ -59,13 +63,15 @@ struct efa_cuda_done {
 	uint32_t ah;
 };
 
+/* Return: NULL if there is no memory, or the GPU does not reach the queue. */
 struct efa_cuda *efa_cuda_new(const struct efa_cuda_attr *attr);
 void efa_cuda_delete(struct efa_cuda *e);
-/* Room for @n entries, which are rung together; then each of them; then the doorbell. */
-int efa_cuda_begin(struct efa_cuda *e, int n);
-int efa_cuda_place(struct efa_cuda *e, int i, const struct efa_cuda_wr *wr);
-void efa_cuda_ring(struct efa_cuda *e);
+/* Store the entries of @n requests, then ring once. Return: 0 or a negative errno. */
+int efa_cuda_post(struct efa_cuda *e, const struct efa_cuda_wr *wr, int n);
+/* Return: whether there was a completion. */
 bool efa_cuda_poll(struct efa_cuda *e, struct efa_cuda_done *done);
+/* Whether there is a processor to run on. */
+bool efa_cuda_present(void);
 
 #ifdef __cplusplus
 }

@@ -26,17 +26,24 @@ $(VENDORS_OUT)/linux.o $(VENDORS_OUT)/nccl.o: $(VENDORS_DIR)/io_defs.c
 	$(CC) -std=gnu11 $(VENDORS_FLAGS) -isystem $(VENDORS_OUT)/$(VENDORS_IN_$(basename $(@F))) -c -o $@ $<
 
 # It stores words and reads members of structures, which CUDA's compiler lets it.
-$(VENDORS_OUT)/efa_cuda.o: $(VENDORS_DIR)/efa_cuda.cc $(VENDORS_DIR)/efa_cuda.h \
-		$(VENDORS_OUT)/nccl/common/efa_io_defs.h
+VENDORS_CUDA	:= $(addprefix $(VENDORS_DIR)/,efa_cuda.cc efa_cuda.h cpu.h gpu.h) $(VENDORS_OUT)/nccl/common/efa_io_defs.h
+$(VENDORS_OUT)/efa_cuda.o: $(VENDORS_CUDA)
 	$(CXX) -std=gnu++17 -fno-exceptions -fno-strict-aliasing $(VENDORS_FLAGS) -isystem $(VENDORS_OUT)/nccl -c -o $@ $<
 
-$(VENDORS_OUT)/efa: $(VENDORS_DIR)/efa.c $(addprefix $(VENDORS_OUT)/,efa_cuda.o linux.o nccl.o) $(VENDORS_DIR)/efa_cuda.h \
-		$(INPROC_RAW_OBJ:%=$(INPROC_OUT)/plain/raw/%) $(INPROC_LIB_plain) \
+$(VENDORS_OUT)/efa_gpu.o: $(VENDORS_CUDA) $(OPTIONAL_OUT)/nvcc
+	$(HAVE_nvcc) -x cu -std=c++17 -O2 -gencode arch=compute_90,code=sm_90 -I$(VENDORS_OUT)/nccl -c -o $@ $<
+
+# The program on a CPU, and by a GPU where there is one.
+VENDORS_TESTS	:= $(addprefix $(VENDORS_OUT)/efa_,cuda $(if $(HAVE_nvcc),gpu))
+VENDORS_LD_gpu	= $(foreach d,lib64 lib,-L$(dir $(lastword $(HAVE_nvcc)))../$d) -lcudart_static -lstdc++ -ldl -lrt
+
+$(VENDORS_OUT)/efa_%: $(VENDORS_DIR)/efa.c $(addprefix $(VENDORS_OUT)/,efa_%.o linux.o nccl.o) \
+		$(VENDORS_DIR)/efa_cuda.h $(INPROC_RAW_OBJ:%=$(INPROC_OUT)/plain/raw/%) $(INPROC_LIB_plain) \
 		$(VENDORS_DIR)/vendors.mk | $(BUILD)/kselftest/kselftest_harness.h
-	$(CC) $(INPROC_FLAGS) -o $@ $(filter %.c %.o,$^) $(INPROC_RAW_WRAP) $(INPROC_LIB_plain)
+	$(CC) $(INPROC_FLAGS) -o $@ $(filter %.c %.o,$^) $(INPROC_RAW_WRAP) $(INPROC_LIB_plain) $(VENDORS_LD_$*)
 
 .PHONY: check-vendors
 check-vendors: ## test: efa's bytes and queues against Linux and by NCCL's own code, which it downloads (300 MB)
 	@$(deps) vendors
-	@$(submake) $(VENDORS_OUT)/efa
-	@$(scripts)/run-tests.sh $(VENDORS_OUT)/efa
+	@$(submake) $(VENDORS_TESTS)
+	@$(scripts)/run-tests.sh $(VENDORS_TESTS)
