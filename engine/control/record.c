@@ -7,9 +7,7 @@
 static_assert(sizeof(struct gda_record) == 64);
 static_assert(offsetof(struct gda_record, seq) == 0);
 
-/*
- * Copy the words behind seq, each by one store: readers and a writer a lap ahead may access them.
- */
+/* Copy the words behind seq by single stores: readers and a writer a lap ahead may access them. */
 static void gda_record_store(struct gda_record *to, const struct gda_record *from)
 {
 	const u64 *src = (const u64 *)from;
@@ -42,9 +40,7 @@ void gda_record_write(struct gda_record_ring *ring, const struct gda_record *r)
 	if (unlikely(gda_os_cmpxchg64((u64 *)&to->seq, before,
 				      GDA_RECORD_BUSY | (pos + 1)) != before))
 		return;
-	/*
-	 * pairs with smp_rmb() in gda_record_read(): a reader of any new word also sees the claim
-	 */
+	/* pairs with smp_rmb() in gda_record_read(): who sees a new word also sees the claim */
 	smp_wmb();
 	gda_record_store(to, r);
 	/* pairs with the reader's acquire */

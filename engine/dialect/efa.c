@@ -34,10 +34,7 @@ static_assert(GDA_EFA_MAX_DEPTH <= GDA_ENGINE_MAX_DEPTH);
 static_assert(GDA_EFA_MAX_INLINE <= GDA_ENGINE_MAX_INLINE);
 static_assert(GDA_EFA_MAX_MSG <= GDA_ENGINE_MAX_MSG);
 
-/*
- * The bits of an entry's first word (ctrl1 in 23:16, ctrl2 in 31:24) that have only one legal
- * value.
- */
+/* Bits of an entry's first word (ctrl1 in 23:16, ctrl2 in 31:24) that have only one legal value. */
 #define GDA_EFA_FIXED	((u32)(u8)~(GDA_EFA_OP_MASK | GDA_EFA_HAS_IMM | GDA_EFA_INLINE) << 16 |	\
 			 (u32)(u8)~GDA_EFA_COMPLETE << 24)
 #define GDA_EFA_LEGAL	((u32)GDA_EFA_META << 16 | (u32)(GDA_EFA_FIRST | GDA_EFA_LAST) << 24)
@@ -81,10 +78,7 @@ static struct gda_status gda_efa_bad_length(void)
 	return gda_status(GDA_CLASS_LOCAL, GDA_CAUSE_LENGTH);
 }
 
-/*
- * @e holds the first two payload words, which the caller has read; this function reads the
- * others.
- */
+/* The caller has read the first two payload words, @e; this function reads the others. */
 static struct gda_status gda_efa_decode_inline(const struct gda_engine_qp *q, const u64 *e,
 					       u32 len, struct gda_work *work)
 {
@@ -106,10 +100,7 @@ static struct gda_status gda_efa_decode_inline(const struct gda_engine_qp *q, co
 	return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
 }
 
-/*
- * @segments is 0 for a request without bytes, which names no local memory; otherwise it must be
- * 1.
- */
+/* @segments must be 1, or 0 for a request without bytes, which names no local memory. */
 static struct gda_status gda_efa_decode_local(const u64 *e, u32 segments, struct gda_work *work)
 {
 	u64 head = gda_efa_word(e[0]);
@@ -178,10 +169,7 @@ static noinline struct gda_status gda_efa_decode_any(const struct gda_engine_qp 
 	return gda_efa_decode_local(e, (u32)(w >> 48), work);
 }
 
-/*
- * Return: whether the entry is a write or read of one segment with a completion and no reserved
- * bit.
- */
+/* Return: whether the entry is a one-segment write or read with completion and no reserved bit. */
 static __always_inline bool gda_efa_is_common(const struct gda_engine_qp *q, u64 w, u64 head,
 					      u32 len)
 {

@@ -74,7 +74,7 @@ static void gda_mlx5_judge_db(const struct gda_engine_qp *q, u64 db, struct gda_
 }
 
 /*
- * Slow path: the indices differ, or one is new. Returns by value to keep the caller's in
+ * Slow path: the indices differ, or one is new. A return by value keeps the caller's in
  * registers.
  */
 static noinline struct gda_ring_scan gda_mlx5_published_apart(const struct gda_engine_qp *q,
@@ -226,9 +226,7 @@ static noinline struct gda_status gda_mlx5_decode_atomic(const u64 *slot, u32 ds
 	return gda_mlx5_decode_result(slot, 3, work);
 }
 
-/*
- * Decode the 4-byte MASKED_FA and MASKED_CS: four words, of which MASKED_FA ignores the last two.
- */
+/* Decode the 4-byte MASKED_FA and MASKED_CS: four words; MASKED_FA ignores the last two. */
 static noinline struct gda_status gda_mlx5_decode_masked4(const u64 *slot, u32 ds, u8 op,
 							  struct gda_work *work)
 {

@@ -110,10 +110,7 @@ struct gda_engine_qp *gda_host_numbered(void *ctx, u32 number)
 	return xa_load(&((struct gda_ctx *)ctx)->addresses.queues, number);
 }
 
-/*
- * Fill in @cmd without the handle number, and @of. The context may be gone before it is used
- * again.
- */
+/* Fill in @cmd, except its handle, and @of, whose context may be gone before it is used. */
 static int gda_peer_find(struct gda_device *dev, struct gda_peer_add *cmd,
 			 struct gda_peer_context *of)
 {

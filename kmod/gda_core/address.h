@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A context's address handles, and the numbers by which requests of other contexts name its QPs;
- * see engine/control/ah.h.
+ * Address handles of a context, and the numbers by which requests name its QPs; see control/ah.h.
  */
 #ifndef GDA_ADDRESS_H
 #define GDA_ADDRESS_H

@@ -166,10 +166,7 @@ static int gda_ioc_qp_query(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __us
 	return gda_qp_query(ctx, &ucmd->qp_query);
 }
 
-/*
- * If the answer cannot be delivered, remove the ring again, unless another call asked for it
- * since.
- */
+/* If the answer cannot be delivered, remove the new ring, unless another call has asked for it. */
 static int gda_ioc_record(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
 {
 	struct gda_record_set *cmd = &ucmd->record_set;

@@ -211,8 +211,7 @@ bool gda_qp_attend(struct gda_qp *qp)
 }
 
 /*
- * Publish the queue to the worker. After that a store to the doorbell faults, or the doorbell's
- * page is active already.
+ * Publish the queue to the worker. From here on its doorbell page is active or faults on a store.
  */
 static void gda_qp_publish(struct gda_object *obj)
 {
@@ -221,8 +220,8 @@ static void gda_qp_publish(struct gda_object *obj)
 	/* pairs with READ_ONCE in the worker: the engine's part is complete */
 	smp_store_release(&qp->db.db_page->qps[qp->db.slot], qp);
 	/*
-	 * a CQ revoked before this stored ->lost and then looked for QPs; pairs with smp_mb() in
-	 * gda_cq_revoke()
+	 * a revocation of the CQ that did not find this QP has set ->lost before its search;
+	 * pairs with smp_mb() in gda_cq_revoke()
 	 */
 	smp_mb();
 	if (gda_qp_cq_revoked(qp))
@@ -281,7 +280,7 @@ static void gda_qp_kill(struct gda_object *obj)
 
 	if (qp->exec.number) {
 		/*
-		 * unlink it from lookups first, so that no peer connects to it after
+		 * unlink the QP from lookups first: no peer may connect to it after
 		 * qp_disconnect()
 		 */
 		gda_addresses_release(qp, qp->exec.number);

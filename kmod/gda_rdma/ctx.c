@@ -13,10 +13,7 @@
 
 #include "gda_rdma.h"
 
-/*
- * Commands in the page offset of mmap(): how libmlx5 maps a doorbell page (write-combining or
- * not).
- */
+/* Commands in mmap()'s page offset: map a doorbell page write-combining, or not. */
 #define GDA_RDMA_MMAP_COMMAND(pgoff)	((pgoff) >> 8 & 0xff)
 #define GDA_RDMA_MMAP_INDEX(pgoff)	((pgoff) & 0xff)
 #define GDA_RDMA_MMAP_PLAIN		0U
@@ -65,10 +62,7 @@ static int gda_rdma_open(struct gda_rdma_ctx *ctx, struct ib_udata *udata)
 		return ret;
 	if (req.flags & ~MLX5_IB_ALLOC_UCTX_DEVX)
 		return -EOPNOTSUPP;
-	/*
-	 * completions carry the QP's user index; the older format, with the QP number, is not
-	 * supported
-	 */
+	/* completions carry the QP's user index, which libraries of version 0 do not expect */
 	if (!req.max_cqe_version)
 		return -EOPNOTSUPP;
 	ctx->ctx = gda_client_open(&gda_rdma_of(ctx->ib.device)->dev);
@@ -106,9 +100,7 @@ void gda_rdma_dealloc_ucontext(struct ib_ucontext *ib)
 	gda_client_close(gda_rdma_ctx_of(ib)->ctx);
 }
 
-/*
- * Objects are already destroyed. After the context is closed, stores to doorbells have no effect.
- */
+/* Objects are already destroyed. Once the context is closed, doorbells have no effect. */
 void gda_rdma_disassociate_ucontext(struct ib_ucontext *ib)
 {
 }

@@ -238,10 +238,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 	cmd.obj->ctx = cmd.ctx;
 	cmd.obj->creation = MLX5_GET(general_obj_in_cmd_hdr, cmd.in, opcode);
 	uobj->object = cmd.obj;
-	/*
-	 * if the answer failed, uverbs destroys the new object when this function returns an
-	 * error
-	 */
+	/* on an error uverbs destroys the new object when this function returns */
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE);
 	if (!ret && cmd.obj->name)
 		cmd.obj->name(cmd.obj);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CQs created by command: entries and record lie in umems. Programs poll them; they have no
+ * CQs created by command: entries and record lie in umems. Such CQs are polled and have no
  * events.
  */
 #include <linux/slab.h>

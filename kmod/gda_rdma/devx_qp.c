@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RC QPs created by command, whose queues and record lie in umems. Such a QP is one of qp.c that
- * is unknown to the RDMA subsystem. Each state transition is translated to that of
- * ibv_modify_qp().
+ * RC QPs created by command, whose queues and record lie in umems. Such a QP has a struct
+ * gda_rdma_qp (qp.c), but the RDMA subsystem does not know it. Each state transition becomes a
+ * call of ibv_modify_qp()'s code.
  */
 #include <linux/slab.h>
 #include <linux/mlx5/qp.h>
@@ -23,7 +23,7 @@ struct gda_devx_qp {
 	struct gda_devx_obj obj;
 	struct gda_rdma_qp qp;
 	struct gda_rdma_pd *pd;
-	struct mutex lock;		/* see above */
+	struct mutex lock;		/* serializes commands, guards @qpc */
 	u8 qpc[MLX5_ST_SZ_BYTES(qpc)];
 };
 

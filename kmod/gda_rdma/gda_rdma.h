@@ -38,13 +38,13 @@
  * @dev: registered while the module is loaded
  * @ibdev: the device as the RDMA subsystem sees it
  * @port: source address of datagrams
- * @peers_lock: guards the ends of all QPs, which say who responds to whom
+ * @peers_lock: guards the ends of all QPs (struct gda_rdma_end)
  */
 struct gda_rdma {
 	struct gda_device dev;
 	struct ib_device *ibdev;
 	struct gda_port port;
-	spinlock_t peers_lock;		/* see above */
+	spinlock_t peers_lock;		/* guards the ends of all QPs */
 };
 
 struct gda_rdma_device {
@@ -143,7 +143,7 @@ struct gda_rdma_qp {
 	struct gda_ctx *ctx;
 	u32 handle;
 	struct gda_executor_qp *exec;
-	struct mutex lock;		/* see above */
+	struct mutex lock;		/* guards @attr */
 	struct ib_qp_attr attr;
 	struct ib_qp_cap cap;
 	bool signal_all;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Selects the dialect of a new queue or CQ, named by the creator or the default, and the texts of
- * its errors.
+ * Selects the dialect of a new queue or CQ, from its creator or the default, and its error texts.
  */
 #include <errno.h>
 #include <gda/wqe.h>

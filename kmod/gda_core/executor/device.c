@@ -221,10 +221,7 @@ int gda_device_add_context(struct gda_device *dev, struct gda_ctx *ctx)
 	xa_store(&gda_contexts, ctx->id, XA_ZERO_ENTRY, GDA_GFP_USER);
 	/* a reader may have found the context and may read the device that it names */
 	synchronize_srcu_expedited(&gda_srcu);
-	/*
-	 * removal may have marked the context dead, but it is not bound and can be bound
-	 * elsewhere
-	 */
+	/* removal may have marked the unbound context dead: let it be bound to another device */
 	WRITE_ONCE(ctx->dead, false);
 	return -ENODEV;
 }
@@ -235,10 +232,7 @@ void gda_device_del_context(struct gda_ctx *ctx)
 	xa_erase(&gda_contexts, ctx->id);
 }
 
-/*
- * Mark all contexts of the device dead. A context found here is not freed before
- * gda_read_unlock().
- */
+/* Mark the device's contexts dead. One that is found is not freed before gda_read_unlock(). */
 static void gda_device_kill_contexts(const struct gda_device *dev)
 {
 	unsigned long id = 0;

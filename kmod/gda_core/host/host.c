@@ -125,10 +125,7 @@ int gda_host_recv_datagram(struct gda_engine_qp *q, struct gda_engine_qp *peer,
 	spin_lock(&rq->lock);
 	taken = rq->engine_rq.taken;
 	ret = gda_rq_datagram(q, peer, mems);
-	/*
-	 * only a bad record is an error of the receive queue; an entry that is too short is
-	 * taken, too
-	 */
+	/* a wrong entry is used up, too; only a wrong record fails the shared queue */
 	if (rq->engine_rq.linked)
 		gda_srq_taken(rq, ret == lies ? ret : rq->engine_rq.taken != taken);
 	spin_unlock(&rq->lock);

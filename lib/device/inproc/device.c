@@ -84,20 +84,14 @@ static void gda_inproc_context_shutdown(struct gda_inproc_context *ctx)
 	gda_inproc_workers_stop(ctx);
 	gda_inproc_object_destroy_all(ctx);
 	gda_inproc_record_stop(ctx);
-	/*
-	 * After this, accesses beyond the end of the file raise SIGBUS. If it fails, pages remain
-	 * that nothing reads.
-	 */
+	/* accesses to the file raise SIGBUS from here on; on failure unused pages stay */
 	if (ftruncate(ctx->fd, 0))
 		return;
 }
 
 void gda_inproc_context_destroy(struct gda_inproc_context *ctx)
 {
-	/*
-	 * in a child of fork(2) only ctx->fd is valid: the other members describe the parent's
-	 * context
-	 */
+	/* in a child of fork(2) only ctx->fd is valid: the rest describes the parent's context */
 	if (ctx->generation != gda_inproc.generation) {
 		close(ctx->fd);
 		return;

@@ -20,10 +20,7 @@ struct gda_inproc_qp;
 struct gda_inproc_executor {
 	/* Called without a lock: does a device of this name belong to the executor? */
 	bool (*has)(const char *device);
-	/*
-	 * Called without a lock: fill in name and features of device @n. 0, or -ENOENT past the
-	 * last.
-	 */
+	/* Called without a lock: name and features of device @n. 0, or -ENOENT at the end. */
 	int (*describe)(u32 n, struct gda_device_info *info);
 	/* The first call for a context: set ctx->features. 0 or a negative errno. */
 	int (*bind)(struct gda_inproc_context *ctx, const char *device);
@@ -47,10 +44,7 @@ struct gda_inproc_executor {
 	void (*qp_free)(struct gda_inproc_qp *qp);
 	void (*qp_address)(struct gda_inproc_qp *qp, u8 *address);
 	int (*qp_connect)(struct gda_inproc_qp *qp, const u8 *address);
-	/*
-	 * Optional: find the QP that has an address; NULL if none, or -EINVAL. Called under
-	 * dev->peer_lock.
-	 */
+	/* Optional, under dev->peer_lock: the QP of an address, or NULL; -EINVAL if malformed. */
 	int (*qp_find)(const u8 *address, struct gda_inproc_qp **qp);
 	/* The QP is being destroyed and its number is unpublished. */
 	void (*qp_disconnect)(struct gda_inproc_qp *qp);

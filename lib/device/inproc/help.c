@@ -95,10 +95,7 @@ static bool gda_inproc_help_one(struct gda_inproc_qp *qp, unsigned int polls,
 	/* there is work for two threads: wake a sleeping worker, once per wait */
 	if (what == GDA_RELAX_ROOM && polls == GDA_INPROC_MANY)
 		gda_inproc_nudge(qp->obj.ctx, qp->slot);
-	/*
-	 * a thread that waits for a completion has the worker stay away; one that waits for room
-	 * does not
-	 */
+	/* the worker stays away if a completion is awaited, and goes on if room is */
 	return gda_inproc_help_visit(qp, what == GDA_RELAX_DONE);
 }
 
@@ -116,10 +113,7 @@ bool gda_inproc_help(struct gda_inproc_context *ctx, u32 qpn, unsigned int polls
 	if (!seat)
 		return false;
 	qp = gda_inproc_table_find(&gda_inproc.qps, qpn);
-	/*
-	 * pairs with the store of a complete QP; a QP hidden from its worker is hidden from
-	 * helpers too
-	 */
+	/* pairs with the store of a complete QP; a QP without a slot is hidden from helpers, too */
 	if (qp && qp->obj.ctx == ctx && smp_load_acquire(&ctx->slot[qp->slot]) == qp)
 		worked = gda_inproc_help_one(qp, polls, what);
 	gda_inproc_rise(seat);

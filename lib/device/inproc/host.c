@@ -35,10 +35,7 @@ static void gda_inproc_signal(int event)
 	struct pollfd p = { .fd = event, .events = POLLOUT };
 	int cancel, saved = errno;
 
-	/*
-	 * a thread of the program may run the engine here with our locks held: disable
-	 * cancellation
-	 */
+	/* a thread of the program may run the engine here and hold locks: disable cancellation */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (poll(&p, 1, 0) == 1 && write(event, &one, sizeof(one)) < 0)
 		errno = 0;	/* another thread signalled it meanwhile */
@@ -131,10 +128,7 @@ void gda_host_event(struct gda_engine_cq *engine_cq, const struct gda_completion
 	pthread_mutex_unlock(&cq->lock);
 }
 
-/*
- * Tell the race detector that the word which the dialect stores last was released; pollers load
- * it with acquire order.
- */
+/* Tell the race detector that the word which the dialect stores last was released. */
 static void gda_inproc_push_seen(const struct gda_engine_cq *engine_cq)
 {
 	const struct gda_dialect_ops *ops = engine_cq->dialect;

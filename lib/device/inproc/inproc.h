@@ -73,16 +73,10 @@ struct gda_inproc_object {
 struct gda_inproc_object_ops {
 	enum gda_inproc_type type;
 	u32 max;			/* most objects of the type in a context */
-	/*
-	 * Both called under ctx->lock, with gda_inproc_sync() in between; neither can fail. kill
-	 * may be NULL.
-	 */
+	/* Called under ctx->lock, with gda_inproc_sync() between. Cannot fail. kill may be NULL. */
 	void (*kill)(struct gda_inproc_object *obj);
 	void (*free)(struct gda_inproc_object *obj);
-	/*
-	 * Find the object's region of @type (GDA_REGION_*): 0 or -ENOENT. NULL if the type has no
-	 * regions.
-	 */
+	/* Find the region of @type (GDA_REGION_*): 0 or -ENOENT. NULL: the type has no regions. */
 	int (*region)(struct gda_inproc_object *obj, u32 type, struct gda_region_info *info);
 };
 
@@ -117,10 +111,7 @@ struct gda_inproc_device {
 
 extern struct gda_inproc_device gda_inproc;
 
-/*
- * Called before the first context: randomize where numbers start, and reset in a child of
- * fork(2).
- */
+/* Called before the first context and in a child of fork(2): reset, and start numbers at random. */
 void gda_inproc_init(void);
 u64 gda_inproc_random(void);
 /* Return: CLOCK_MONOTONIC in ns. */
@@ -185,10 +176,7 @@ struct gda_inproc_cq {
 	u32 awaited_index;		/* under @lock, as @awaited */
 };
 
-/*
- * Stands for a CQ in memory that no CPU can access: a QP completes to @engine_cq, which has no
- * entries.
- */
+/* Stands for a CQ in memory that no CPU can access; @engine_cq, to which QPs complete, is empty. */
 struct gda_inproc_far_cq {
 	struct gda_engine_cq engine_cq;
 	struct gda_engine_cq *cq;	/* the CQ that this stands for */
@@ -215,21 +203,18 @@ struct gda_inproc_wait {
 	u64 until;			/* the QP fails at this time */
 	u32 cqn;
 	u32 index;
-	u32 turn;			/* ctx->wait_turn when the CQ was asked */
+	u32 turn;			/* ctx->wait_turn when the CQ was checked */
 	u32 looks;
 	bool on;			/* the QP is waiting */
 };
 
-/*
- * Called by the holder of the QP's turn. Return: whether the QP still waits and is not to be
- * visited.
- */
+/* Called by the holder of the QP's turn. Return: whether the QP still waits: do not visit it. */
 bool gda_inproc_waits(struct gda_inproc_qp *qp);
 /* Called under cq->lock, after a push. Return: whether to call gda_inproc_wait_wake(). */
 bool gda_inproc_wait_pushed(struct gda_inproc_cq *cq);
 /* Make all waiting QPs of the context check their CQ again. */
 void gda_inproc_wait_turn(struct gda_inproc_context *ctx);
-/* The same when a collapsed CQ in memory that no CPU can access has reached @reached. */
+/* Make them check again: a collapsed CQ in memory that no CPU can access has come to @reached. */
 void gda_inproc_wait_reached(struct gda_inproc_cq *cq, u64 reached);
 /* Called without a lock: wake the context's workers. */
 void gda_inproc_wait_wake(struct gda_inproc_context *ctx);
@@ -238,9 +223,7 @@ void gda_inproc_wait_wake(struct gda_inproc_context *ctx);
 
 struct gda_inproc_qp {
 	struct gda_engine_qp engine_qp;		/* of the turn's holder, except state and fail */
-	/*
-	 * Waiting threads often load @turn, so keep it out of cache lines that the engine writes.
-	 */
+	/* Waiting threads load @turn often: keep it out of cache lines that the engine writes. */
 	u32 turn __attribute__((aligned(128)));	/* atomic: enum gda_inproc_turn */
 	u32 helps;			/* visits by helpers; written in state HELD */
 	u32 seen_helps;			/* @helps at the worker's last pass */

@@ -31,9 +31,7 @@ u64 gda_inproc_random(void)
 
 	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) == sizeof(value))
 		return value;
-	/*
-	 * getrandom() fails early at boot or in a sandbox; a poor start value is then good enough
-	 */
+	/* getrandom() fails early at boot or in a sandbox; a poor start value will do */
 	return gda_inproc_now() * 0x9e3779b97f4a7c15U;
 }
 

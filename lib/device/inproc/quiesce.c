@@ -13,10 +13,7 @@
 
 struct gda_inproc_seat *gda_inproc_sit(struct gda_inproc_context *ctx)
 {
-	/*
-	 * threads differ in their stack address, so most get the seat that they tried first, and
-	 * cached
-	 */
+	/* threads have different stacks, so most get the seat that they try first */
 	u64 here = (u64)(uintptr_t)__builtin_frame_address(0) >> 16;
 	u32 first = (u32)(here * 0x9e3779b97f4a7c15U >> 32);
 	u32 i;
@@ -29,10 +26,7 @@ struct gda_inproc_seat *gda_inproc_sit(struct gda_inproc_context *ctx)
 		    !__atomic_compare_exchange_n(&seat->taken, &taken, taken + 1, false,
 						 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 			continue;
-		/*
-		 * pairs with gda_inproc_sync(): either it sees the seat taken, or we see the
-		 * unlinking
-		 */
+		/* pairs with gda_inproc_sync(): it sees the seat taken, or we see the unlinking */
 		smp_mb();
 		return seat;
 	}
@@ -65,10 +59,7 @@ static bool gda_inproc_passed(struct gda_inproc_worker *w, u64 grace)
 	/* pairs with gda_inproc_quiescent() */
 	if (smp_load_acquire(&w->acked) >= grace)
 		return true;
-	/*
-	 * a sleeping worker became quiescent under w->lock, and takes the lock again before any
-	 * lookup
-	 */
+	/* a sleeping worker became quiescent under w->lock, and takes it before its next lookup */
 	return gda_inproc_asleep(w);
 }
 

@@ -24,9 +24,7 @@
 #define GDA_INPROC_COOKIES	(1ULL << 44)
 #define GDA_INPROC_CELL		64U
 
-/*
- * Find @length unused bytes of the file from ctx->next_cookie on, and the link to insert them at.
- */
+/* Find @length unused bytes of the file from ctx->next_cookie on, and the link for a new region. */
 static int gda_inproc_region_place(struct gda_inproc_context *ctx, u64 length, u64 *cookie,
 				   struct gda_inproc_region ***link)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Memory that posters map, and cells of it.
- */
+/* Regions, which are memory that posters map, and their 64-byte cells. Used under ctx->lock. */
 #ifndef GDA_INPROC_REGION_H
 #define GDA_INPROC_REGION_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Tables of numbers of 24 bits, which workers look up without a lock.
- */
+/* Tables of 24-bit numbers. Changed under dev->lock; workers look up without a lock. */
 #ifndef GDA_INPROC_TABLE_H
 #define GDA_INPROC_TABLE_H
 

@@ -163,10 +163,7 @@ static void gda_inproc_turn_end(struct gda_inproc_worker *w, struct gda_inproc_q
 	smp_store_release(&qp->turn, worked ? GDA_INPROC_MINE : GDA_INPROC_FREE);
 }
 
-/*
- * Before this worker sleeps, it releases all its queues, so that a waiting thread may execute
- * them.
- */
+/* Release all queues before this worker sleeps, so that waiting threads may execute them. */
 static void gda_inproc_turns_free(struct gda_inproc_worker *w)
 {
 	u32 nslots = READ_ONCE(w->ctx->nslots);

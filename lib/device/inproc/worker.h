@@ -41,7 +41,7 @@ void gda_inproc_fault(struct gda_inproc_guard *guard);
 
 struct gda_inproc_worker {
 	struct gda_inproc_context *ctx;
-	struct gda_inproc_worker *next;	/* of all workers of the device; dev->lock */
+	struct gda_inproc_worker *next;	/* list of all workers, under dev->lock */
 	u32 number;			/* serves the slots congruent to it */
 	bool stop;			/* atomic */
 	u64 acked;			/* atomic: worker was quiescent at this dev->grace */
@@ -91,7 +91,7 @@ bool gda_inproc_asleep(struct gda_inproc_worker *w);
 void gda_inproc_wake(struct gda_inproc_worker *w);
 /* Wake the worker of @slot because something in the slot has changed. */
 void gda_inproc_kick(struct gda_inproc_context *ctx, u32 slot);
-/* The same without blocking: any thread may hold the worker's lock. */
+/* gda_inproc_kick() that does not block: any thread may hold the worker's lock. */
 void gda_inproc_nudge(struct gda_inproc_context *ctx, u32 slot);
 
 /* quiesce.c */
@@ -121,7 +121,7 @@ enum gda_inproc_turn {
 /* Execute a queue in place of its worker, if qp->turn permits. Return: whether there was work. */
 bool gda_inproc_help(struct gda_inproc_context *ctx, u32 qpn, unsigned int polls,
 		     enum gda_relax_for what);
-/* The same for some of the context's queues; the next call tries others. */
+/* gda_inproc_help() for some of the context's queues; the next call tries others. */
 bool gda_inproc_help_all(struct gda_inproc_context *ctx, unsigned int polls);
 
 #endif /* GDA_INPROC_WORKER_H */

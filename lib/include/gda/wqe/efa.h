@@ -49,7 +49,7 @@ extern "C" {
  * enum gda_efa_mark - the bitmaps of gda_view.marks
  * @GDA_EFA_DONE: tickets from gda_view.done on that are done
  * @GDA_EFA_FAILED: tickets that failed, of the last %GDA_EFA_WINDOW that were done
- * @GDA_EFA_UNDONE: tickets that were flushed, of the same
+ * @GDA_EFA_UNDONE: tickets that were flushed, of the last %GDA_EFA_WINDOW that were done
  */
 enum gda_efa_mark {
 	GDA_EFA_DONE,
