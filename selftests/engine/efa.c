@@ -6,43 +6,10 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <gda/efa.h>
-#include "host.h"
+#include "efa_host.h"
 #include "kselftest_harness.h"
 
-#define DEPTH	16U
-#define CQ	64U
 #define SIZE	8192U
-#define AH	5U
-#define NUMBER	0x77U
-#define QKEY	0x11111111U
-#define BACK	9U
-#define ID	0x3344556677881234ULL
-
-static int dom_a, dom_b;
-
-/* What find_target() answers. */
-static struct {
-	struct gda_engine_qp *peer;
-	struct gda_status st;
-} target;
-
-static struct gda_status find_target(struct gda_engine_qp *q, struct gda_engine_qp **peer)
-{
-	const struct gda_target *to = &q->work.target;
-
-	if (target.st.class)
-		return target.st;
-	if (to->handle != AH)
-		return gda_status(GDA_CLASS_LOCAL, GDA_CAUSE_PEER);
-	if (to->number != NUMBER)
-		return gda_status(GDA_CLASS_INVALID_REQUEST, GDA_CAUSE_PEER);
-	if (to->key != QKEY)
-		return gda_status(GDA_CLASS_REMOTE_ACCESS, GDA_CAUSE_KEY);
-	q->work.target.back = BACK;
-	*peer = target.peer;
-	return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
-}
 
 FIXTURE(efa) {
 	struct th_dev dev;
@@ -61,22 +28,6 @@ FIXTURE_VARIANT(efa) {
 
 FIXTURE_VARIANT_ADD(efa, narrow) { .bytes = GDA_EFA_SLOT_BYTES };
 FIXTURE_VARIANT_ADD(efa, wide) { .bytes = GDA_EFA_WIDE_BYTES };
-
-static struct th_qp *open_efa(struct th_dev *dev, void *dom, const struct gda_dialect_ops *ops)
-{
-	/* its slots are half as long as those of the longest dialect here */
-	struct th_qp *qp = th_qp_new(dev, dom, 2 * DEPTH, CQ);
-
-	qp->q.depth = DEPTH;
-	qp->q.dialect = ops;
-	qp->cq.dialect = ops;
-	qp->cq.consumer = NULL;
-	qp->cq.wide = 1;
-	qp->q.state = GDA_QP_READY;
-	gda_engine_init(&qp->q);
-	gda_cq_init(&qp->cq);
-	return qp;
-}
 
 FIXTURE_SETUP(efa)
 {
@@ -114,59 +65,17 @@ static void ring(struct _test_data_efa *self)
 	th_run(self->a);
 }
 
-/* A request of one segment, or inline of @data. */
-struct request {
-	u64 id, raddr, laddr;
-	u32 rkey, lkey, len, imm;
-	u8 ctrl1;
-	const u8 *data;
-};
-
 static struct gda_efa_wide_wqe *post(struct _test_data_efa *self, const struct request *r)
 {
 	struct gda_efa_wide_wqe *e = slot_of(self, self->next);
 
-	memset(e, 0, self->bytes);
-	gda_efa_set_what(&e->meta, r->id, r->ctrl1, (u32)(self->next / DEPTH),
-			 (u16)(r->data ? r->len : 1), r->imm);
-	gda_efa_set_whom(&e->meta, AH, NUMBER, QKEY);
-	gda_efa_set_segment(&e->remote, r->raddr, r->rkey, r->len);
-	if (r->data)
-		memcpy(e->data, r->data, r->len);
-	else
-		gda_efa_set_segment((void *)e->data, r->laddr, r->lkey, r->len);
-	self->next++;
+	encode(e, self->bytes, (u32)(self->next++ / DEPTH), r);
 	return e;
-}
-
-/* The next completion of @qp, or NULL. */
-static const struct gda_efa_cqe *next_cqe(struct th_qp *qp, u64 *read)
-{
-	const struct gda_efa_cqe *c = (const void *)(qp->cqe + (*read & (CQ - 1)) * 32);
-
-	if ((c->flags & GDA_EFA_CQE_PHASE) == !!(*read & CQ))
-		return NULL;
-	++*read;
-	return c;
-}
-
-static u64 id_of(const struct gda_efa_cqe *c)
-{
-	u64 id = gda_efa_le16((__force u16)c->id);
-	int i;
-
-	for (i = 0; i < 6; i++)
-		id |= (u64)c->id_ex[i] << (16 + 8 * i);
-	return id;
 }
 
 static struct request write_of(struct _test_data_efa *self, u32 loff, u32 roff, u32 len)
 {
-	return (struct request){
-		.id = ID, .ctrl1 = GDA_EFA_WRITE, .len = len,
-		.raddr = self->m->mem.iova + roff, .rkey = self->m->mem.key,
-		.laddr = self->l->mem.iova + loff, .lkey = self->l->mem.key >> GDA_EFA_LKEY_SHIFT,
-	};
+	return request_of(self->l, loff, self->m, roff, len);
 }
 
 static void hex(const void *bytes, u32 n, char *out)

@@ -7,7 +7,7 @@ BUILD		?= build
 
 ETEST_OUT	:= $(BUILD)/selftests/engine
 ETEST_DIR	:= selftests/engine
-ETEST_NAMES	:= bytes decode doorbell access error cq model fetch imm atomic async_copy flight flight_steps wait order send send_error send_model recv decode_list order_send unreliable datagram efa
+ETEST_NAMES	:= bytes decode doorbell access error cq model fetch imm atomic async_copy flight flight_steps wait order send send_error send_model recv decode_list order_send unreliable datagram efa efa_fetch
 ETEST_FLAGS	= $(DEPFLAGS) -std=gnu11 -O2 $(TEST_DEBUG) -Wall -Wextra -Werror -Ilib/host -Iuapi \
 		   -Iengine -Iengine/dialect -Ikmod/include -I$(ETEST_DIR) -isystem $(BUILD)/kselftest
 ETEST_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined \
@@ -19,6 +19,9 @@ ETEST_OBJ	:= $(patsubst engine/%.c,$(ETEST_OUT)/obj/engine/%.o,$(ETEST_SRC)) \
 		   $(ETEST_OUT)/obj/host.o $(ETEST_OUT)/obj/host_rq.o
 
 TEST_NATIVE	+= $(ETEST_NAMES:%=$(ETEST_OUT)/%)
+# 10^9 flips
+SOAK_NATIVE	+= $(ETEST_OUT)/efa_fetch
+
 BENCH		+= $(ETEST_OUT)/bench-instructions
 BENCH_NATIVE	+= $(ETEST_OUT)/bench-instructions
 

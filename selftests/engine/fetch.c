@@ -9,16 +9,13 @@
  * overwritten. That is exact, but needs x86 and its trap flag.
  */
 #define _GNU_SOURCE
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <ucontext.h>
 
 #include "host.h"
 #include "kselftest_harness.h"
+#include "watch.h"
 
-#define SIZE	4096U
+#define SIZE	WATCH_BYTES
 
 static int dom_a, dom_b;
 
@@ -47,26 +44,6 @@ static void ends_close(struct ends *e)
 	th_qp_free(e->b);
 }
 
-struct flip {
-	u64 *word;
-	u64 variant[2];
-	u32 stop;
-	u64 flips;
-};
-
-static void *flip_main(void *arg)
-{
-	struct flip *f = arg;
-	u64 n = 0;
-
-	while (!__atomic_load_n(&f->stop, __ATOMIC_RELAXED)) {
-		__atomic_store_n(f->word, f->variant[n & 1], __ATOMIC_RELAXED);
-		n++;
-	}
-	f->flips = n;
-	return NULL;
-}
-
 /*
  * One word of an entry alternates between a legal value and one that must be refused.
  * Each execution is one or the other: right to the byte, or the right error.
@@ -74,15 +51,11 @@ static void *flip_main(void *arg)
 static u32 flip_word(struct ends *e, u32 word, u64 bad_value, u32 why, u32 rounds,
 		     u64 *flips)
 {
-	struct flip f = { 0 };
+	struct flip f;
 	u32 i, bad = 0, ok = 0, refused = 0;
-	pthread_t t;
 
 	th_rdma(e->a, GDA_MLX5_WRITE, GDA_MLX5_CE_ALWAYS, e->l, 64, e->r, 128, 40);
-	f.word = (u64 *)(void *)e->a->sq + word;
-	f.variant[0] = *f.word;
-	f.variant[1] = bad_value;
-	if (pthread_create(&t, NULL, flip_main, &f))
+	if (flip_start(&f, (u64 *)(void *)e->a->sq + word, bad_value))
 		return ~0U;
 	for (i = 0; i < rounds; i++) {
 		/* both are seen even where the threads run by turns */
@@ -106,9 +79,7 @@ static u32 flip_word(struct ends *e, u32 word, u64 bad_value, u32 why, u32 round
 		}
 		bad += e->r->pages[0][127] != 0 || e->r->pages[0][168] != 0;
 	}
-	__atomic_store_n(&f.stop, 1, __ATOMIC_RELAXED);
-	pthread_join(t, NULL);
-	*flips += f.flips;
+	*flips += flip_stop(&f);
 	/* both must have been seen, or nothing was shown */
 	return bad + !ok + !refused;
 }
@@ -158,73 +129,6 @@ TEST(S1_flipper)
 }
 
 #ifdef __x86_64__
-
-#define TRAP_FLAG	0x100
-
-/* The trapped memory: one page of queue entries. */
-static struct {
-	u8 *page;
-	u32 reads[SIZE];	/* by byte */
-	u32 accesses;
-	bool stores;
-} trap;
-
-static void on_segv(int sig, siginfo_t *si, void *ctx)
-{
-	ucontext_t *uc = ctx;
-	u8 *at = si->si_addr;
-
-	(void)sig;
-	if (at < trap.page || at >= trap.page + SIZE)
-		_exit(99);
-	/* page fault error code, bit 1: it was a store */
-	trap.stores |= (uc->uc_mcontext.gregs[REG_ERR] & 2) != 0;
-	trap.accesses++;
-	/* nobody reads by more than a word, or across one: counted as all of it */
-	for (u32 i = 0; i < 8; i++)
-		trap.reads[((u32)(at - trap.page) & ~7U) + i]++;
-	mprotect(trap.page, SIZE, PROT_READ | PROT_WRITE);
-	uc->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
-}
-
-/* The instruction is through: what it read is gone. */
-static void on_trap(int sig, siginfo_t *si, void *ctx)
-{
-	ucontext_t *uc = ctx;
-	u32 i;
-
-	(void)sig;
-	(void)si;
-	uc->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
-	for (i = 0; i < SIZE; i++)
-		if (trap.reads[i])
-			trap.page[i] = 0xa5;
-	mprotect(trap.page, SIZE, PROT_NONE);
-}
-
-static void trap_arm(struct ends *e)
-{
-	struct sigaction segv = { .sa_sigaction = on_segv, .sa_flags = SA_SIGINFO };
-	struct sigaction step = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
-
-	memset(&trap, 0, sizeof(trap));
-	trap.page = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	memcpy(trap.page, e->a->sq, SIZE);
-	e->a->q.sq = trap.page;
-	th_moved(e->a);
-	sigaction(SIGSEGV, &segv, NULL);
-	sigaction(SIGTRAP, &step, NULL);
-	mprotect(trap.page, SIZE, PROT_NONE);
-}
-
-static void trap_disarm(struct ends *e)
-{
-	signal(SIGSEGV, SIG_DFL);
-	signal(SIGTRAP, SIG_DFL);
-	munmap(trap.page, SIZE);
-	e->a->q.sq = e->a->sq;
-	th_moved(e->a);
-}
 
 /* Each entry of each shape: read once, executed as it was, never written. */
 TEST(S1_each_byte_is_read_once)
@@ -288,9 +192,9 @@ TEST(S1_each_byte_is_read_once)
 				  GDA_MLX5_CE_ALWAYS, e.l, 512, e.r, 0, 5, 0);
 		}
 		th_ring(e.a);
-		trap_arm(&e);
+		trap_arm(e.a);
 		EXPECT_EQ(1, th_run(e.a));
-		trap_disarm(&e);
+		trap_disarm(e.a);
 		for (i = 0; i < SIZE; i++)
 			twice += trap.reads[i] > 1;
 		EXPECT_EQ(0, twice);
@@ -327,10 +231,10 @@ TEST(S1_resumed_work_is_not_read_again)
 	memset(e.l->pages[0], 0x5c, SIZE);
 	th_rdma(e.a, GDA_MLX5_WRITE, GDA_MLX5_CE_ALWAYS, e.l, 0, e.r, 0, SIZE);
 	th_ring(e.a);
-	trap_arm(&e);
+	trap_arm(e.a);
 	while (gda_engine_visit(&e.a->q, 4, 100))
 		;
-	trap_disarm(&e);
+	trap_disarm(e.a);
 	for (i = 0; i < SIZE; i++)
 		twice += trap.reads[i] > 1 || e.r->pages[0][i] != 0x5c;
 	EXPECT_EQ(0, twice);
@@ -349,9 +253,9 @@ TEST(S1_flush_reads_once)
 		th_rdma(e.a, GDA_MLX5_WRITE, GDA_MLX5_CE_ALWAYS, e.l, 0, e.r, 0, 8);
 	th_ring(e.a);
 	WRITE_ONCE(e.a->q.fail, GDA_FAIL_PEER);
-	trap_arm(&e);
+	trap_arm(e.a);
 	EXPECT_EQ(10, th_run(e.a));
-	trap_disarm(&e);
+	trap_disarm(e.a);
 	for (i = 0; i < SIZE; i++)
 		twice += trap.reads[i] > 1;
 	EXPECT_EQ(0, twice);

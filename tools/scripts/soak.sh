@@ -33,7 +33,7 @@ names=("$@")
 	       data_integrity idle idle_zero mmap_life removal teardown keys peer basic completion
 	       wqe ring churn signals module fair library ib_removal kill data record netlink_load
 	       netlink_hostile netlink_wqe signal rxe.sh ib.sh ib_connect isolation fastpath-all
-	       random histories copies fabric soak-cm programs-all shmem/programs shmem/lost
+	       efa_fetch random histories copies fabric soak-cm programs-all shmem/programs shmem/lost
 	       killed.sh)
 
 # Whole, and rounded up.
