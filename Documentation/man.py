@@ -484,8 +484,8 @@ def errors(text):
     """The table of errnos at the head of the header."""
     table = re.search(r"^ \* =+  =+\n(.*?)^ \* =+  =+\n", text, re.M | re.S).group(1)
     out = []
-    for name, why in re.findall(r"^ \* (E\w+) +(.*)", table, re.M):
-        out += [".TP", f".B {name}", markup(sentence(why))]
+    for name, why in re.findall(r"^ \* (E\w+) +(.*(?:\n \*  +.*)*)", table, re.M):
+        out += [".TP", f".B {name}", markup(sentence(re.sub(r"\n \* +", " ", why)))]
     return out
 
 

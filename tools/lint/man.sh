@@ -56,6 +56,9 @@ errnos | while read -r name; do
 	grep -q "{ $name, \"" lib/core/error.c || echo "lib/core/error.c: no text for $name"
 done
 
+# A row of ioctl.h's table of errnos that goes on in further lines is whole.
+grep -nE '\b(and|of|or|the)\.$' "$man/man4/gda.4" | sed 's,.*,man4/gda.4:&: the end is missing,'
+
 awk '/^\.EX/ { on = 1; next } /^\.EE/ { on = 0 } on' "$man/man7/gda.7" |
 	sed 's/\\e/\\/g; s/\\-/-/g' >"$tmp/example.c"
 gcc -Wall -Wextra -Werror -O2 -Iuapi -Ilib/include -c -o "$tmp/example.o" "$tmp/example.c" 2>&1 |
