@@ -165,7 +165,8 @@ TEST_F(blocked, O4_answer_then_goes_on)
 	/* No handle names an object that is half made, nor one near it. */
 	for (uint32_t handle = 1; handle < 16; handle++) {
 		if (handle == self->w.cq || handle == self->w.qp || handle == self->w.mr ||
-		    handle == self->w.temp[0] || handle == self->w.temp[1])
+		    handle == self->w.temp[0] || handle == self->w.temp[1] ||
+		    handle == self->w.named[0] || handle == self->w.named[1])
 			continue;
 		EXPECT_EQ(-ENOENT, t_destroy(self->w.fd, handle));
 	}

@@ -158,6 +158,8 @@ static int t_world_named(struct t_world *w)
 	struct t_efa q;
 	int err = t_efa_create(&q, w->fd, 1, 0, 0);
 
+	w->named[0] = q.cqc.handle;
+	w->named[1] = q.qpc.handle;
 	return err ? err : t_efa_address(w->fd, q.qpc.handle, w->address);
 }
 

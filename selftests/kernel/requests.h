@@ -43,6 +43,7 @@ struct t_world {
 	int dmabuf;
 	int gpu;			/* of gda_test, -1 where it is not loaded */
 	void *gpu_mem;			/* T_PAGE of it */
+	uint32_t named[2];		/* CQ and QP of @address */
 	uint8_t address[GDA_ADDRESS_BYTES];	/* of a QP that others may name */
 	uint32_t temp[2];		/* made for one request, gone with the next */
 	void *mem;

@@ -21,7 +21,7 @@ $(LIBTEST_NAMES:%=$(LIBTEST_OUT)/%) $(LIBTEST_OUT)/bench: $(LIBTEST_OUT)/%: self
 	$(CC) $(LIBTEST_FLAGS) -pthread -o $@ $< selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a
 
 # gda_view_init(), what it says its errors with, and what waits call.
-LIBTEST_VIEW	:= $(addprefix lib/core/,view.c dialect.c size.c last_error.c error.c wait.c waiter.c ring.c waited.c)
+LIBTEST_VIEW	:= $(addprefix lib/core/,view.c dialect.c efa.c size.c last_error.c error.c wait.c waiter.c ring.c waited.c)
 
 $(LIBTEST_OUT)/producers-tsan: selftests/lib/producers.c selftests/lib/fake_nic.c selftests/lib/no_reasons.c \
 		$(LIBTEST_VIEW) $(LIBTEST_DEPS) | $(BUILD)/kselftest/kselftest_harness.h
