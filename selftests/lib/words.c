@@ -290,7 +290,8 @@ TEST(view_init)
 	attr.db = memory + 1032;
 	memory[2048 + 63] = 0;
 	SAYS(gda_view_init(&v, &attr), -EPROTO,
-	     "gda_view_init: the entry at cq is not preset: set its bytes to 0xff before");
+	     "gda_view_init: the entry at cq is not preset: set its bytes to 0xff before, "
+	     "those of a ring to 0");
 }
 
 /* A relative deadline is -ETIME, one that was just missed -ETIMEDOUT; done work is 0. */

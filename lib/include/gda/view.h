@@ -123,6 +123,8 @@ extern "C" {
  */
 #ifdef GDA_WQE_EFA
 #define GDA_SPOKEN	(1ULL << GDA_DIALECT_MLX5 | 1ULL << GDA_DIALECT_EFA)
+#elif defined(GDA_WQE_TEST)
+#define GDA_SPOKEN	(1ULL << GDA_DIALECT_MLX5 | 1ULL << GDA_WQE_TEST % 64)
 #else
 #define GDA_SPOKEN	(1ULL << GDA_DIALECT_MLX5)
 #endif
