@@ -121,7 +121,10 @@ extern "C" {
  * mlx5; and efa in a program that defines GDA_WQE_EFA before its first include of a header of gda.
  * A post of such a program costs up to 5 instructions more on an mlx5 queue.
  */
-#ifdef GDA_WQE_EFA
+#if defined(GDA_WQE_EFA) && defined(GDA_WQE_TEST)
+#define GDA_SPOKEN	(1ULL << GDA_DIALECT_MLX5 | 1ULL << GDA_DIALECT_EFA |	\
+			 1ULL << GDA_WQE_TEST % 64)
+#elif defined(GDA_WQE_EFA)
 #define GDA_SPOKEN	(1ULL << GDA_DIALECT_MLX5 | 1ULL << GDA_DIALECT_EFA)
 #elif defined(GDA_WQE_TEST)
 #define GDA_SPOKEN	(1ULL << GDA_DIALECT_MLX5 | 1ULL << GDA_WQE_TEST % 64)
