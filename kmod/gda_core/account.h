@@ -33,7 +33,7 @@ struct gda_account {
 	struct gda_user *users[GDA_ACCOUNTS];
 };
 
-/* What a user has a limit of. */
+/* Resources that are limited for each user. */
 enum gda_count {
 	GDA_COUNT_OBJECTS,
 	GDA_COUNT_EXECUTOR_QPS,		/* counts for which an executor has memory of its own */

@@ -16,7 +16,7 @@
 
 static int dom_a, dom_b;
 
-/* What find_target() answers. */
+/* The answer of find_target(). */
 static struct {
 	struct gda_engine_qp *peer;
 	struct gda_status st;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What efa_cuda.cc needs of CUDA, and of its processor, on a CPU. */
+/* Stand-ins for the parts of CUDA that efa_cuda.cc uses, for a CPU. */
 #ifndef GDA_VENDORS_CPU_H
 #define GDA_VENDORS_CPU_H
 

@@ -76,7 +76,7 @@ FIXTURE_TEARDOWN(vendor)
 	}
 }
 
-/* What A asks of B: any of the operations, in part @i of both MRs. */
+/* Return a random request from A to B, in part @i of both MRs. */
 static struct efa_cuda_wr any(struct _test_data_vendor *self, uint32_t entry, uint32_t i)
 {
 	uint64_t r = t_random(&self->seed);

@@ -19,7 +19,7 @@ extern "C" {
 
 struct efa_cuda;
 
-/* What a producer has to know of a queue. */
+/* The properties of a queue that a producer has to know. */
 struct efa_cuda_attr {
 	void *sq;
 	uint32_t sq_depth;

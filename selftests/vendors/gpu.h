@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What efa_cuda.cc needs of a GPU. */
+/* The calls of CUDA that efa_cuda.cc uses to run on a GPU. */
 #ifndef GDA_VENDORS_GPU_H
 #define GDA_VENDORS_GPU_H
 

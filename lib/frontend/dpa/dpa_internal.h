@@ -76,7 +76,7 @@ struct gda_dpa_header {
 	uint64_t log_head __attribute__((aligned(64)));	/* lines taken */
 } __attribute__((aligned(64)));
 
-/* What a thread of the pool is running. */
+/* The task that a thread of the pool is running. */
 struct gda_dpa_slot {
 	uint64_t started_ns;	/* 0: nothing; set last at the start, cleared first at the end */
 	uint32_t task;

@@ -41,7 +41,7 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-/* What of a dialect that is compiled in, if a view speaks it, else @others. */
+/* Evaluate to the argument of the view's dialect if it is compiled in, else to @others. */
 #ifdef GDA_WQE_EFA
 #define GDA_WQE_IF_EFA(dialect, efa, others)	((dialect) == GDA_DIALECT_EFA ? (efa) : (others))
 #else
@@ -389,7 +389,7 @@ GDA_HELPER uint64_t gda_cqe_first(uint32_t dialect, const struct gda_view *v)
 	return GDA_WQE_RING(dialect, cqe_first, v->completed, v);
 }
 
-/* What became of it: as gda_test() returns. In order: all before the first error are done. */
+/* Return what gda_test() returns. In order, all tickets before the first error are done. */
 GDA_HELPER int gda_cqe_outcome(uint32_t dialect, const struct gda_view *v, uint64_t index)
 {
 	uint64_t failed;
