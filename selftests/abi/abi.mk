@@ -9,7 +9,7 @@ ABI_RELEASED	:= $(ABI_OUT)/released/gda/gda.h
 ABI_FLAGS	= -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) $(TEST_DEBUG) -pthread
 ABI_LINK	= -Wl,-rpath,$(abspath $(1)) -L$(1) -lgda
 
-TEST_NATIVE	+= selftests/abi/abi.sh selftests/abi/abidiff.sh selftests/abi/install.sh selftests/abi/layout.sh \
+TEST_NATIVE	+= selftests/abi/abi.sh selftests/abi/install.sh selftests/abi/layout.sh \
 		   $(ABI_OUT)/old-program $(ABI_OUT)/old-program-new-library \
 		   $(ABI_OUT)/new-program-old-library $(ABI_OUT)/lengths
 TEST_VM		+= selftests/abi/policy.sh

@@ -5,7 +5,7 @@
 #
 # To be run after an intended change; then read the difference: a line that is gone or changed
 # breaks programs that exist. selftests/abi/*.txt are the tables of table.sh, for abi.sh and
-# layout.sh, and libgda.abi is the ABI of the library with its symbols, for abidiff.sh and layout.sh.
+# layout.sh.
 
 set -euo pipefail
 
@@ -26,11 +26,5 @@ keep() { # TABLE HEADER...
 for h in uapi/gda/*.h; do
 	[ ! -e "$to/$(basename "$h" .h).txt" ] || keep "$(basename "$h" .h).txt" "$h"
 done
+make -s lib
 keep library.txt --library
-if command -v abidw >/dev/null; then
-	make -s lib
-	$to/abi-of.sh build/lib/libgda.so.2 >"$tmp/abi"
-	cp "$tmp/abi" $to/libgda.abi
-else
-	echo "freeze.sh: $to/libgda.abi stays as it is: abidw is missing (package abigail-tools)" >&2
-fi

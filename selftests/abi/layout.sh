@@ -2,26 +2,29 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # layout.sh - what programs that exist rely on is as they were built with it: members of
-# the library's structures and values of its constants stay as library.txt and the last release
-# have them, and its symbols stay. Speaks KTAP.
+# the library's structures, values of its constants, arguments and results of its functions stay as
+# library.txt and the last release have them, and its symbols stay. Speaks KTAP.
 #
 # shellcheck disable=SC2317	# functions are called by name
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 build=${GDA_BUILD:-build}
 . selftests/lib/ktap.sh
-selftests/abi/release.sh kept library.txt | grep -E '^(struct|member|value) ' | sort -u >"$tmp/then"
+library=$(realpath "$build/lib/libgda.so")
 
-now() {
-	selftests/abi/table.sh --library | sort -u >"$tmp/now"
-	[ "${PIPESTATUS[0]}" = 0 ]
+table() { # FILE [TREE]
+	(cd "${2:-.}" && selftests/abi/table.sh --library "$library") >"$tmp/table" &&
+		sort -u "$tmp/table" >"$1"
 }
 
-# A size that differs is sizes' to judge.
-unchanged() {
-	comm -23 <(grep -v ^struct "$tmp/then") "$tmp/now" >"$tmp/lost"
+kept() { selftests/abi/release.sh kept library.txt | sed '/^#/d; /^$/d' | sort -u >"$tmp/then"; }
+
+# Of at least COUNT lines of a kind none is lost. A size that differs is sizes' to judge.
+same() { # KIND COUNT [FILE]
+	grep "^$1 " "$tmp/then" >"$tmp/kind"
+	comm -23 "$tmp/kind" "${3:-$tmp/now}" >"$tmp/lost"
 	cat "$tmp/lost"
-	[ "$(grep -c ^member "$tmp/then")" -gt 400 ] && [ ! -s "$tmp/lost" ]
+	[ "$(wc -l <"$tmp/kind")" -ge "$2" ] && [ ! -s "$tmp/lost" ]
 }
 
 complete() {
@@ -52,20 +55,29 @@ no_tail() {
 		}' "$tmp/now"
 }
 
-kept_abi() { selftests/abi/release.sh kept libgda.abi; }
-
-symbols() {
-	kept_abi | sed -n "s/^<elf-symbol name='\([^']*\)' version='\([^']*\)'.*/\1@\2/p" |
-		sort -u >"$tmp/symbols"
-	nm -D --defined-only "$build/lib/libgda.so" | awk '$2 != "A" { print $3 }' |
-		sed 's/@@/@/' | sort | comm -23 "$tmp/symbols" - >"$tmp/lost"
-	cat "$tmp/lost"
-	[ "$(wc -l <"$tmp/symbols")" -gt 250 ] && [ ! -s "$tmp/lost" ]
+# A copy of the headers, with a change: what kind of line is lost?
+planted() { # FILE SED
+	rm -rf "$tmp/planted"
+	mkdir -p "$tmp/planted/lib" "$tmp/planted/selftests/abi"
+	cp -r uapi "$tmp/planted" && cp -r lib/include "$tmp/planted/lib" &&
+		cp selftests/abi/table.sh "$tmp/planted/selftests/abi" &&
+		sed -i "$2" "$tmp/planted/lib/include/gda/$1" &&
+		! cmp -s {,"$tmp/planted/"}"lib/include/gda/$1" && table "$tmp/changed" "$tmp/planted"
 }
 
-soname() {
-	readelf -d "$build/lib/libgda.so" |
-		grep -qF "[$(kept_abi | sed -n "s/^<abi-corpus .* soname='\([^']*\)'.*/\1/p" | tail -n 1)]"
+found() { # KIND FILE SED
+	planted "$2" "$3" && ! same "$1" 1 "$tmp/changed"
+}
+
+attr='/^struct gda_qp_attr {/,/^};/'
+in_the_middle() { found member gda.h "${attr}s/^\tuint64_t timeout_ns;/\tuint64_t planted;\n&/"; }
+of_a_sign() { found member gda.h "${attr}s/^\tuint64_t timeout_ns;/\tint64_t timeout_ns;/"; }
+argument() { found function gda.h 's/^\(int gda_qp_connect(.*\)const struct/\1struct/'; }
+constant() { found value view.h 's/^\(#define GDA_VIEW_YIELD\)\>.*/\1 0x40000000/'; }
+
+appended() {
+	planted gda.h "${attr}s/^};/\tuint64_t planted;\n&/" && same member 400 "$tmp/changed" &&
+		same function 250 "$tmp/changed" && same value 150 "$tmp/changed"
 }
 
 # Of a repository in which view.h has changed behind the tag of a release.
@@ -97,18 +109,26 @@ unreleased() (
 
 # Neither library reads the environment of a program that is set-user-ID.
 environment() {
-	! nm -D --undefined-only "$build/lib/libgda.so" "$build/lib/libgda-shmem.so" | grep -w getenv
+	! nm -D --undefined-only "$library" "$build/lib/libgda-shmem.so" | grep -w getenv
 }
 
-echo 1..10
-ok "what is" now
-ok "members and values are what they were" unchanged
+echo 1..18
+ok "what is" table "$tmp/now"
+ok "what was" kept
+ok "members are where they were, of the same types" same member 400
+ok "values are what they were" same value 150
 ok "all of it is kept" complete
 ok "no structure has shrunk" sizes
 ok "no structure ends with a hole" no_tail
-ok "no symbol is lost" symbols
-ok "the same soname" soname
+ok "no symbol is lost" same symbol 250
+ok "arguments and results are what they were" same function 250
+ok "the same soname" same soname 1
 ok "item_12 secure_getenv alone" environment
+ok "a member in the middle is found" in_the_middle
+ok "a member that has a sign now is found" of_a_sign
+ok "another argument is found" argument
+ok "another value is found" constant
+ok "a member at the end passes" appended
 for t in released unreleased; do
 	if command -v git >/dev/null; then
 		ok "headers and tables where a commit was $t" $t

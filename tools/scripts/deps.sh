@@ -17,7 +17,7 @@ tests="gcc-12-multilib libc6-dev-i386 $rdma $programs g++ pkg-config python3 pat
 ranks="libpmix-dev openmpi-bin procps python3-numpy python3-venv"
 netlink="libnl-3-dev libnl-genl-3-dev pkg-config python3-yaml python3-jsonschema"
 lint="librdmacm-dev xz-utils git perl python3 shellcheck sparse coccinelle clang clang-format g++"
-lint="$lint abigail-tools mandoc codespell reuse"
+lint="$lint mandoc codespell reuse"
 cross="gcc-12-multilib libc6-dev-i386 musl-tools qemu-user-static"
 for a in aarch64:arm64 riscv64:riscv64 s390x:s390x; do
 	cross="$cross gcc-${a%:*}-linux-gnu libc6-dev-${a#*:}-cross"
