@@ -19,20 +19,24 @@ device() {
 }
 soft=$(device SOFT) inproc=$(device INPROC)
 
-# says NAME works|fails REGEX COMMAND...: the line of NAME in what COMMAND prints. It prints
-# all lines at once, and each run takes half a second in a guest: so one run a COMMAND.
+# says NAME works|fails REGEX COMMAND...: the line of NAME in what COMMAND prints. It prints all lines
+# at once, and each program that is started takes half a second in a guest: so one run a COMMAND, and
+# none to look at what it said.
+declare -A said=()
 says() {
-	local name=$1 want=$2 regex=$3 row out
+	local name=$1 want=$2 regex=$3 row='' line
 
 	shift 3
-	out=$tmp/said.${*//[^a-z0-9_]/_}
-	[ -e "$out" ] || "$@" >"$out" 2>&1
-	row=$(grep -F "\"name\":\"$name\"," "$out" | sed -n \
-		's/.*"works":\([a-z]*\),"reason":"\(.*\)","advice":"\(.*\)"}.*/\1 \2 -> \3/p')
+	[ "${said[$*]+known}" ] || { "$@" >"$tmp/said" 2>&1; said[$*]=$(<"$tmp/said"); }
+	while read -r line; do
+		[[ $line == *"\"name\":\"$name\","* ]] || continue
+		[[ $line =~ \"works\":([a-z]*),\"reason\":\"(.*)\",\"advice\":\"(.*)\"\} ]] || continue
+		row="${BASH_REMATCH[1]} ${BASH_REMATCH[2]} -> ${BASH_REMATCH[3]}"
+	done <<<"${said[$*]}"
 	row=${row/#true/works}
 	row=${row/#false/fails}
 	n=$((n + 1))
-	if [[ $row == "$want "* ]] && grep -qE "$regex" <<<"$row"; then
+	if [[ $row == "$want "* && $row =~ $regex ]]; then
 		echo "ok $n $name $want: $regex"
 	else
 		echo "# $row"
