@@ -15,7 +15,7 @@ out=$(mktemp /tmp/gda-killed.XXXXXX) || exit 1
 trap 'rm -f "$out"' EXIT
 rounds=$((40 * ${GDA_STRESS:-1}))
 GDA_SHMEM_WAY=direct
-[ ! -e /dev/gda ] || GDA_SHMEM_WAY=queue rounds=$((rounds / 5))
+[ ! -e /dev/gda ] || GDA_SHMEM_WAY=queue rounds=$((rounds / 10))
 export GDA_SHMEM_WAY
 moments=(start allgather barrier storm)
 most=$((${GDA_SLOW:-1} > 1 ? 5000 : 2000))

@@ -153,7 +153,7 @@ TEST_F(basic, write_and_read_sizes)
 
 TEST_F(basic, write_and_read_random)
 {
-	unsigned long rounds = t_short(200, 1000);
+	unsigned long rounds = t_short(100, 1000);
 
 	for (unsigned long i = 0; i < rounds; i++) {
 		uint32_t len = (uint32_t)(t_random(&self->rnd) >>

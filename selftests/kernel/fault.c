@@ -352,7 +352,7 @@ static void *neighbour_main(void *arg)
 
 TEST_F_TIMEOUT(fault, E3_two_queues_of_a_page, 400)
 {
-	unsigned long posts = t_longer(t_rounds(50000));
+	unsigned long posts = t_short(6000, 50000);
 	pthread_t neighbour[2];
 	struct poster p[2];
 	bool stop = false;
@@ -400,7 +400,7 @@ TEST_F(fault, I44_1_busy_neighbours)
 {
 	struct t_wr nop = { .opcode = GDA_MLX5_NOP };
 	int n = (int)sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned long posts = 5000;
+	unsigned long posts = t_short(2000, 5000);
 	struct t_qp *qp = &self->end[0].qp;
 	uint64_t before = visits(self), start;
 	pid_t pid[64];
@@ -441,7 +441,7 @@ static void post_for_ever(struct t_end end[2], uint64_t rnd)
 
 TEST_F(fault, I44_1_killed_in_a_visit)
 {
-	unsigned long rounds = t_rounds(100);
+	unsigned long rounds = t_short(40, 100);
 
 	for (unsigned long i = 0; i < rounds; i++) {
 		struct t_end end[2];
@@ -475,7 +475,7 @@ static void *shutter(void *arg)
 /* The page goes while another thread stores to it: the store is served, or a SIGBUS. */
 TEST_F(fault, M6_revoked_in_a_visit)
 {
-	unsigned long rounds = t_rounds(100), bus = 0;
+	unsigned long rounds = t_short(40, 100), bus = 0;
 
 	for (unsigned long i = 0; i < rounds; i++) {
 		pid_t pid = fork();

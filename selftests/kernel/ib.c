@@ -169,7 +169,7 @@ TEST_F(ib, O_operations)
 /* More than can be in flight, of all kinds, and all in order. */
 TEST_F(ib, O_stream)
 {
-	unsigned long rounds = t_rounds(20);
+	unsigned long rounds = t_short(10, 20);
 	struct gda_qp_query query;
 	struct t_qp *qp;
 	uint64_t last = 0;
@@ -379,7 +379,7 @@ TEST_F(ib, O15_queue_pairs_are_charged)
 /* Not one byte changes once a registration is gone. */
 TEST_F(ib, K2_deregistered)
 {
-	unsigned long rounds = t_rounds(20);
+	unsigned long rounds = t_short(10, 20);
 
 	for (unsigned long r = 0; r < rounds; r++) {
 		struct t_mr gone, *to;

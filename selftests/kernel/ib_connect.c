@@ -99,7 +99,7 @@ TEST_F(ib_connect, E1_either_end_first)
 /* A request that comes while its QP names the peer is accepted once. */
 TEST_F(ib_connect, E1_named_as_the_request_comes)
 {
-	unsigned long rounds = t_rounds(30);
+	unsigned long rounds = t_short(12, 30);
 	uint64_t seed = t_seed();
 
 	for (unsigned long r = 0; r < rounds; r++) {
@@ -296,7 +296,7 @@ static int peer_main(int sock)
 
 TEST_F(ib_connect, E4_peer_killed)
 {
-	unsigned long rounds = t_rounds(10);
+	unsigned long rounds = t_short(5, 10);
 
 	for (unsigned long r = 0; r < rounds; r++) {
 		uint8_t mine[GDA_ADDRESS_BYTES], other[GDA_ADDRESS_BYTES];

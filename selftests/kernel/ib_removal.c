@@ -70,7 +70,7 @@ TEST_F(ib_removal, item_4_renamed)
 
 TEST_F_TIMEOUT(ib_removal, E4_under_traffic, 300)
 {
-	unsigned long rounds = t_rounds(10);
+	unsigned long rounds = t_short(6, 10);
 	unsigned int seed = 1;
 	uint64_t longest = 0;
 
@@ -123,7 +123,7 @@ TEST_F_TIMEOUT(ib_removal, E4_under_traffic, 300)
 /* The module goes and comes with contexts of its device in between. */
 TEST_F_TIMEOUT(ib_removal, E10_loads, 300)
 {
-	unsigned long rounds = t_short(20, 100);
+	unsigned long rounds = t_short(11, 100);
 
 	for (unsigned long r = 0; r < rounds; r++) {
 		ASSERT_OK(t_ib_unload());

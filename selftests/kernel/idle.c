@@ -86,7 +86,7 @@ static void *beater(void *arg)
 {
 	struct t_qp *qp = arg;
 	struct t_wr nop = { .opcode = GDA_MLX5_NOP };
-	uint64_t rnd = (uintptr_t)qp, end = t_now() + t_short(2, 4) * T_NS;
+	uint64_t rnd = (uintptr_t)qp, end = t_now() + t_short(1, 4) * T_NS;
 	long n = 0;
 
 	while (t_now() < end) {
@@ -130,7 +130,7 @@ TEST_F(idle, E3_second_mapping)
 
 	ASSERT_NE(MAP_FAILED, other);
 	db[1] = (volatile __be64 *)(void *)(other + qp->qpc.db.offset);
-	for (int i = 0; i < 200; i++) {
+	for (unsigned long i = 0; i < t_short(80, 200); i++) {
 		qp->db = db[i & 1];
 		ASSERT_OK(t_run(qp, &nop, NULL));
 		t_sleep_ns(i % 3 ? 2 * self->idle_ns : 0);
@@ -147,7 +147,7 @@ TEST_F(idle, E3_store_by_system_call)
 	int fds[2];
 
 	ASSERT_EQ(0, pipe(fds));
-	for (int i = 0; i < 200; i++) {
+	for (unsigned long i = 0; i < t_short(80, 200); i++) {
 		uint64_t index = t_post(qp, &nop);
 		__be64 value = gda_mlx5_doorbell(qp->next, qp->qpc.qpn);
 		struct iovec from = { .iov_base = &value, .iov_len = 8 };

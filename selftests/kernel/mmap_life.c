@@ -248,7 +248,7 @@ TEST_F(life, M5_child_outlives_parent)
 /* Children that touch while the parent destroys: SIGBUS or not, nothing else. */
 TEST_F(life, M5_forks_and_destroy)
 {
-	unsigned long rounds = t_short(24, 64);
+	unsigned long rounds = t_short(12, 64);
 
 	for (unsigned long i = 0; i < rounds; i++) {
 		struct t_qp qp;

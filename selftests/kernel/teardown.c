@@ -90,8 +90,8 @@ static int order(struct t_end *end, unsigned int n)
 
 TEST_F_TIMEOUT(teardown, K6_every_order, 300)
 {
-	/* where $GDA_STRESS is below 1, not every one; odd, for @n chooses what follows, too */
-	unsigned int some = (unsigned int)t_stress(ORDERS);
+	/* where this is not every one, an odd step: @n chooses what follows, too */
+	unsigned int some = (unsigned int)t_short(ORDERS / 3, ORDERS);
 	unsigned int step = some < ORDERS ? ORDERS / some | 1 : 1;
 	struct t_end end[2];
 
@@ -140,7 +140,7 @@ static int whole(void *arg)
 
 TEST_F_TIMEOUT(teardown, K6_E4_under_load, 300)
 {
-	unsigned long rounds = t_short(60, 200);
+	unsigned long rounds = t_short(30, 200);
 
 	for (unsigned long i = 0; i < rounds; i++) {
 		unsigned long seed = (unsigned long)t_random(&self->rnd);
@@ -154,7 +154,7 @@ TEST_F_TIMEOUT(teardown, K6_E4_under_load, 300)
 /* One QP after the other destroyed while its ring is executed, the peer goes on. */
 TEST_F_TIMEOUT(teardown, E4_destroy_under_load, 300)
 {
-	unsigned long rounds = t_short(150, 500);
+	unsigned long rounds = t_short(75, 500);
 	struct t_end end[2];
 	uint64_t last;
 
@@ -212,7 +212,7 @@ static int tenant(void *arg)
 
 TEST_F_TIMEOUT(teardown, E5_canaries_between_tenants, 300)
 {
-	unsigned long rounds = t_short(30, 100);
+	unsigned long rounds = t_short(15, 100);
 
 	for (unsigned long i = 0; i < rounds; i++) {
 		ASSERT_EQ(0, t_in_child(tenant, NULL)) TH_LOG("round %lu", i);
