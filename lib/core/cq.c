@@ -52,7 +52,7 @@ int gda_cq_new(struct gda_context *ctx, const struct gda_cq_attr *attr, struct g
 		.flags = attr->flags | (attr->memory ? GDA_CQ_DMABUF : 0) |
 			 (attr->dbrec ? GDA_CQ_DBREC_DMABUF : 0),
 		.depth = attr->flags & GDA_CQ_COLLAPSED ? 1 : attr->depth,
-		.dialect = attr->dialect ? attr->dialect : GDA_WQE_DEFAULT,
+		.dialect = attr->dialect,
 		.cq_memory = gda_place_memory(attr->memory),
 		.dbrec_memory = gda_place_memory(attr->dbrec),
 	};
@@ -61,7 +61,10 @@ int gda_cq_new(struct gda_context *ctx, const struct gda_cq_attr *attr, struct g
 
 	if (!c)
 		return -ENOMEM;
-	err = gda_ioctl(ctx, GDA_IOC_CQ_CREATE, &arg);
+	/* rings may be in a dialect that no poster here speaks */
+	err = arg.dialect ? 0 : gda_dialect_check(&arg.dialect);
+	if (!err)
+		err = gda_ioctl(ctx, GDA_IOC_CQ_CREATE, &arg);
 	if (err)
 		goto err_free;
 	c->ctx = ctx;

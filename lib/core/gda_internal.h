@@ -206,10 +206,20 @@ const char *gda_efa_status_name(uint32_t status);
 /* dialect.c */
 
 /*
- * Replace a *@dialect of 0 by the default. Return: 0; or -EOPNOTSUPP with a reason if posters do
- * not speak the dialect.
+ * Replace a *@dialect of 0 by GDA_DIALECT of the environment, or else by the default. Return: 0;
+ * or with a reason -EOPNOTSUPP, posters do not speak the dialect, or -EINVAL, GDA_DIALECT is wrong.
  */
 int gda_dialect_check(uint32_t *dialect);
+
+/*
+ * The same for queues to which a program posts that speaks @spoken, a bit for each enum
+ * gda_dialect. *@dialect only changes to one without %GDA_CAN_ORDER; 0 stays, for each queue to have
+ * the default. Return: also -EOPNOTSUPP with a reason if the program does not speak the dialect.
+ */
+int gda_dialect_choose(uint32_t *dialect, uint64_t spoken);
+
+/* Return: 0; or -EOPNOTSUPP with a reason if @spoken lacks @dialect. */
+int gda_dialect_spoken(uint32_t dialect, uint64_t spoken);
 
 /* fork.c */
 

@@ -375,10 +375,8 @@ GDA_EXPORT struct gda_view *gda_qp_view_spoken(struct gda_qp *qp, size_t size, u
 	if (!err && !qp->has_view)
 		err = gda_because(-EINVAL,
 				  "its CQ is a ring that is too small for it, or a part of it is not mapped here: create a deeper one here");
-	if (!err && !(spoken >> qp->view.dialect % 64 & 1))
-		err = gda_because(-EINVAL,
-				  "the program does not speak dialect %u: define GDA_WQE_EFA before it includes a header of gda",
-				  qp->view.dialect);
+	if (!err)
+		err = gda_dialect_spoken(qp->view.dialect, spoken);
 	if (!err)
 		return &qp->view;
 	gda_called(err, "gda_qp_view", "QP %u", qp->handle);

@@ -166,6 +166,35 @@ TEST_F(efa, Efa08_threads_share_a_queue)
 	EXPECT_EQ(self->end[0].v->reserved, self->end[0].v->done);
 }
 
+/* Efa03, Efa05: whoever sees a signal sees all puts before it. */
+TEST_F(efa, Efa03_Efa05_a_signal_is_strong)
+{
+	struct s_end *a = &self->end[0], *b = &self->end[1];
+	volatile uint64_t *words = (void *)b->mem.addr, *flag = words + 512;
+	uint64_t round, k, rounds = s_short(200, 2000);
+	struct gda_signal s = {
+		.size = sizeof(s), .op = GDA_SIGNAL_SET, .raddr = b->mem.iova + 4096,
+		.rkey = b->mem.key,
+	};
+
+	for (round = 1; round <= rounds; round++) {
+		uint64_t deadline = gda_clock_ns() + S_TIMEOUT_NS;
+
+		for (k = 0; k < 15; k++)
+			gda_put_value(a->v, b->mem.iova + 8 * k, b->mem.key, round,
+				      variant->mode | (variant->mode ? GDA_DEFER : 0));
+		s.value = round;
+		memcpy(a->mem.addr + 8 * 15, &round, 8);
+		ASSERT_LE(0, gda_put_signal(a->v, a->mem.iova + 8 * 15, a->mem.key,
+					    b->mem.iova + 8 * 15, b->mem.key, 8, &s, variant->mode));
+		while (gda_load_acquire64((const uint64_t *)flag) != round && gda_clock_ns() < deadline)
+			gda_relax(a->v, 1, GDA_RELAX_DONE);
+		for (k = 0; k < 16; k++)
+			ASSERT_EQ(round, words[k]);
+	}
+	ASSERT_OK(gda_quiet(a->v, 0));
+}
+
 TEST_F(efa, immediates_arrive_in_a_ring)
 {
 	struct gda_cq_attr attr = {
@@ -324,7 +353,9 @@ TEST_F(efa, Efa03_what_the_dialect_has_not)
 	EXPECT_EQ(-EOPNOTSUPP, gda_fetch_add(a->v, 0, 0, 0, 0, 1, variant->mode));
 	EXPECT_EQ(-EOPNOTSUPP, gda_nop(a->v, variant->mode));
 	EXPECT_EQ(-EOPNOTSUPP, gda_put_signal(a->v, 0, 0, 0, 0, 0, &signal, variant->mode));
-	EXPECT_EQ(0, a->v->can & (GDA_CAN_ORDER | GDA_CAN_SIGNAL | GDA_CAN_ATOMIC | GDA_CAN_MASKED));
+	EXPECT_EQ(0, a->v->reserved);
+	EXPECT_EQ(0, a->v->can & (GDA_CAN_ORDER | GDA_CAN_ATOMIC | GDA_CAN_MASKED));
+	EXPECT_NE(0, a->v->can & GDA_CAN_SIGNAL);
 	EXPECT_NE(0, a->v->can & GDA_CAN_IMM);
 	/* a program's own CQ ring may only receive immediates */
 	ASSERT_OK(gda_cq_create(a->ctx, &ring, &cq));

@@ -177,6 +177,96 @@ TEST_F(unordered, Efa20_a_flush_is_no_count)
 	EXPECT_EQ(0, gda_quiet(self->v, 0));
 }
 
+/* A wait for all up to a ticket does not end with the ticket, nor does it wait for later ones. */
+TEST_F(unordered, Efa20_a_wait_for_all_before)
+{
+	int64_t t[4];
+	uint32_t i;
+
+	for (i = 0; i < 4; i++)
+		t[i] = put(self->v, variant->mode);
+	complete(self->q, 2, GDA_EFA_OK);
+	complete(self->q, 0, GDA_EFA_OK);
+	EXPECT_EQ(1, gda_test_through(self->v, t[0]));
+	EXPECT_EQ(0, gda_test_through(self->v, t[2]));
+	EXPECT_EQ(1, gda_test(self->v, t[2]));
+	EXPECT_EQ(-ETIMEDOUT, gda_wait_through(self->v, t[2], 0));
+	complete(self->q, 1, GDA_EFA_OK);
+	EXPECT_EQ(0, gda_wait_through(self->v, t[2], 0));
+	EXPECT_EQ(0, gda_test_through(self->v, t[3]));
+	EXPECT_EQ(-EINVAL, gda_test_through(self->v, t[3] + 1));
+	EXPECT_EQ(-EAGAIN, gda_wait_through(self->v, -EAGAIN, 0));
+}
+
+/* It fails if one of them did, also if the error of a later ticket was seen first. */
+TEST_F(unordered, a_wait_for_all_before_has_their_errors)
+{
+	uint32_t i;
+
+	for (i = 0; i < 6; i++)
+		put(self->v, variant->mode);
+	complete(self->q, 4, GDA_EFA_UNRESPONSIVE);
+	EXPECT_EQ(-EIO, gda_test(self->v, 4));
+	complete(self->q, 2, GDA_EFA_UNKNOWN_PEER);
+	for (i = 0; i < 6; i++)
+		if (i % 2 || !i)
+			complete(self->q, i, GDA_EFA_OK);
+	EXPECT_EQ(1, gda_test_through(self->v, 1));
+	EXPECT_EQ(-EIO, gda_test_through(self->v, 2));
+	EXPECT_EQ(-EIO, gda_wait_through(self->v, 3, 0));
+	EXPECT_EQ(1, gda_test(self->v, 3));
+	EXPECT_EQ(-EIO, gda_test_through(self->v, 5));
+}
+
+/* A signal is not posted before all that it reports is done. */
+TEST_F(unordered, Efa03_a_signal_is_fenced)
+{
+	struct gda_signal s = {
+		.size = sizeof(s), .op = GDA_SIGNAL_SET, .raddr = 0x3000, .rkey = 0x3400, .value = 1,
+	};
+
+	put(self->v, variant->mode);
+	EXPECT_EQ(-ETIMEDOUT, gda_put_signal(self->v, 0x1000, 0x1200, 0x2000, 0x3400, 8, &s,
+					     variant->mode));
+	/* both puts are posted, and no signal */
+	EXPECT_EQ(2, self->v->reserved);
+	complete(self->q, 1, GDA_EFA_OK);
+	EXPECT_EQ(-ETIMEDOUT, gda_put_signal(self->v, 0x1000, 0x1200, 0x2000, 0x3400, 8, &s,
+					     variant->mode));
+	EXPECT_EQ(3, self->v->reserved);
+	complete(self->q, 2, GDA_EFA_UNRESPONSIVE);
+	complete(self->q, 0, GDA_EFA_OK);
+	/* what cannot be reported is not */
+	EXPECT_EQ(-EIO, gda_wait_through(self->v, 2, 0));
+	EXPECT_EQ(3, self->v->reserved);
+	/* a bare put behind a put is rung while that may still be under way */
+	put(self->v, variant->mode);
+	gda_put_value(self->v, 0x3000, 0x3400, 1, variant->mode);
+	EXPECT_EQ(5, (uint16_t)self->q->db);
+	EXPECT_EQ(0, gda_test(self->v, 3));
+}
+
+/* Schemes of other software, for which this order of completion is wrong. */
+TEST_F(unordered, Efa12_Efa20_schemes_that_fail)
+{
+	uint64_t free_by_id = 0, count = 0, snapshot;
+	int64_t first;
+
+	first = put(self->v, variant->mode);
+	snapshot = self->v->reserved;
+	put(self->v, variant->mode);
+	put(self->v, variant->mode);
+	complete(self->q, 2, GDA_EFA_OK);
+	/* E-12: the id as a consumer index frees slots whose entries were not read */
+	free_by_id = gda_efa_le16(self->q->cq[0].id) + 1;
+	EXPECT_LT(gda_poll(self->v, 0), free_by_id);
+	/* E-20: a flush until so many are done ends before what it is for */
+	count = self->q->completed;
+	EXPECT_GE(count, snapshot);
+	EXPECT_EQ(0, gda_test_through(self->v, first));
+	EXPECT_EQ(-ETIMEDOUT, gda_wait_through(self->v, first, 0));
+}
+
 /* A request that is 2^16 tickets behind blocks posts, as a new one would get the same id. */
 TEST_F(unordered, no_id_is_given_twice)
 {
@@ -290,7 +380,8 @@ TEST_F(unordered, what_the_dialect_has_not)
 	EXPECT_EQ(-EOPNOTSUPP, gda_compare_swap(self->v, 0, 0, 0, 0, 1, 2, variant->mode));
 	EXPECT_EQ(-EMSGSIZE, gda_put(self->v, 0, 0, 0, 0, (1ULL << 30) + 1, variant->mode));
 	EXPECT_EQ(0, self->v->reserved);
-	EXPECT_EQ(0, self->v->can & (GDA_CAN_ORDER | GDA_CAN_SIGNAL | GDA_CAN_ATOMIC | GDA_CAN_MASKED));
+	EXPECT_EQ(0, self->v->can & (GDA_CAN_ORDER | GDA_CAN_ATOMIC | GDA_CAN_MASKED));
+	EXPECT_NE(0, self->v->can & GDA_CAN_SIGNAL);
 	EXPECT_EQ(GDA_EFA_MAX_INLINE, self->v->max_inline);
 }
 

@@ -15,6 +15,7 @@ int gda_nccl_queue_create(struct gda_nccl_member *member, int peer_device,
 	};
 	const struct gda_qp_attr host = {
 		.size = sizeof(host), .flags = GDA_QP_POLLED, .sq_depth = GDA_NCCL_DEPTH,
+		.dialect = GDA_WQE_FIRST,
 	};
 	int err;
 

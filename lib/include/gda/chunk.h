@@ -158,6 +158,17 @@ GDA_HELPER void gda_chunk_next(struct gda_chunk_cut *cut)
 	cut->len = (uint32_t)span;
 }
 
+/*
+ * The ticket of the last piece stands for all: so where tickets are done in any order, all pieces
+ * up to @ticket have to be done before the last one is posted.
+ */
+GDA_HELPER int gda_chunk_before(struct gda_view *v, const struct gda_chunk_cut *cut, int64_t ticket)
+{
+	if (!gda_view_unordered(v) || cut->left || ticket < 0)
+		return 0;
+	return gda_wait_through(v, ticket, 0);
+}
+
 /**
  * gda_put_chunked - write a range that may cross MRs
  * @v: the queue
@@ -168,7 +179,8 @@ GDA_HELPER void gda_chunk_next(struct gda_chunk_cut *cut)
  * @len: bytes, any number
  * @flags: GDA_*; without %GDA_DEFER, one doorbell for all
  *
- * Posts as many puts as there are pieces. On -EAGAIN, -ETIMEDOUT and -ESHUTDOWN
+ * Posts as many puts as there are pieces; in a dialect without %GDA_CAN_ORDER it waits for all but
+ * the last one. On -EAGAIN, -ETIMEDOUT and -ESHUTDOWN
  * some may have been posted; putting the whole range again is harmless.
  *
  * Return: the ticket of the last piece, done when all are; or a negative errno: those of gda_put(),
@@ -180,15 +192,19 @@ GDA_SIZED_API int64_t gda_put_chunked(struct gda_view *v, const struct gda_chunk
 				      uint64_t raddr, uint64_t len, unsigned int flags)
 {
 	struct gda_chunk_cut cut = gda_chunk_begin(lmap, laddr, rmap, raddr, len);
-	int64_t ticket;
+	int64_t ticket = -1;
+	int err;
 
 	gda_check_flags(flags);
 	if (!gda_chunk_covers(lmap, laddr, len) || !gda_chunk_covers(rmap, raddr, len))
 		return -EFAULT;
 	if (!len)
-		return gda_nop(v, flags);
+		return gda_post_nothing(v, flags);
 	do {
 		gda_chunk_next(&cut);
+		err = gda_chunk_before(v, &cut, ticket);
+		if (err)
+			return err;
 		ticket = gda_put(v, cut.liova, cut.lkey, cut.riova, cut.rkey, cut.len,
 				 cut.left ? flags | GDA_DEFER : flags);
 	} while (ticket >= 0 && cut.left);

@@ -248,6 +248,14 @@ GDA_API int64_t gda_nop(struct gda_view *v, unsigned int flags)
 	return gda_post(v, gda_wr_nop(), flags);
 }
 
+/* Post what moves nothing, in any dialect. */
+GDA_HELPER int64_t gda_post_nothing(struct gda_view *v, unsigned int flags)
+{
+	if (gda_view_unordered(v))
+		return gda_put(v, 0, 0, 0, 0, 0, flags);
+	return gda_nop(v, flags);
+}
+
 /**
  * gda_flush - ring the doorbell for posts that GDA_DEFER left unrung
  * @v: the queue
@@ -351,6 +359,91 @@ GDA_API int gda_wait(struct gda_view *v, int64_t ticket, uint64_t deadline)
 	return gda_wait_done(v, ticket, deadline);
 }
 
+/* gda_test_through() where tickets are done in any order. */
+GDA_SLOW int gda_test_through_each(struct gda_view *v, int64_t ticket)
+{
+	uint32_t dialect = gda_wqe_other(v->dialect);
+	uint64_t index = (uint64_t)ticket, i;
+
+	if (ticket < 0)
+		return (int)ticket;
+	if (index >= gda_load_relaxed64(&v->reserved))
+		return -EINVAL;
+	if (gda_load_acquire64(&v->done) <= index) {
+		gda_poll(v, 0);
+		if (gda_load_acquire64(&v->done) <= index)
+			return 0;
+	}
+	if (gda_load_acquire64(&v->error_index) == GDA_NO_ERROR)
+		return 1;
+	/* the first error that was seen may be of a later ticket */
+	i = index > GDA_TICKETS_KNOWN ? index - GDA_TICKETS_KNOWN : 0;
+	for (; i <= index; i++)
+		if (gda_cqe_outcome(dialect, v, i) < 0)
+			return -EIO;
+	return 1;
+}
+
+/**
+ * gda_test_through - test whether a post and all before it are done
+ * @v: the queue
+ * @ticket: of a post to this queue
+ *
+ * In a dialect without %GDA_CAN_ORDER gda_test() tells nothing about earlier tickets, and this
+ * does. Elsewhere both are the same, but for -ECANCELED. It never rings.
+ *
+ * Return: 1 done, 0 not yet, or a negative errno: -EIO this post, or an earlier one, failed;
+ * -EINVAL never posted; a negative @ticket itself.
+ */
+GDA_API int gda_test_through(struct gda_view *v, int64_t ticket)
+{
+	int done;
+
+	if (gda_view_unordered(v))
+		return gda_test_through_each(v, ticket);
+	done = gda_test(v, ticket);
+	return done == -ECANCELED ? -EIO : done;
+}
+
+/* gda_wait_through() where tickets are done in any order. */
+GDA_SLOW int gda_wait_through_each(struct gda_view *v, int64_t ticket, uint64_t deadline)
+{
+	unsigned int polls;
+	int err, done = gda_test_through_each(v, ticket);
+
+	for (polls = 1; !done; polls++) {
+		if (polls % GDA_POLLS == 1)
+			gda_flush(v);
+		gda_rest(v, polls, GDA_RELAX_DONE);
+		err = gda_expired(v, polls, &deadline);
+		done = gda_test_through_each(v, ticket);
+		done = done ? done : err;
+	}
+	if (done > 0)
+		return 0;
+	return GDA_HERE(gda_wait_failed(v, ticket, done), done);
+}
+
+/**
+ * gda_wait_through - wait until a post and all before it are done
+ * @v: the queue
+ * @ticket: of a post to this queue; a negative one is returned as it is
+ * @deadline: in ns of gda_clock_ns(); 0: view->timeout_ns from now
+ *
+ * As gda_wait(), but also where tickets are done in any order. It never waits for later posts.
+ *
+ * Return: as gda_wait(); -EIO also if an earlier post failed.
+ */
+GDA_API int gda_wait_through(struct gda_view *v, int64_t ticket, uint64_t deadline)
+{
+	int err;
+
+	if (gda_view_unordered(v))
+		return gda_wait_through_each(v, ticket, deadline);
+	err = gda_wait(v, ticket, deadline);
+	return err == -ECANCELED ? -EIO : err;
+}
+
 /* gda_quiet() where tickets are done in any order: all below @end. */
 GDA_SLOW int gda_quiet_each(struct gda_view *v, uint64_t end, uint64_t deadline)
 {
@@ -391,7 +484,7 @@ GDA_API int gda_quiet(struct gda_view *v, uint64_t deadline)
 		end = gda_handed_out(v);
 		if (!end)
 			return 0;
-		if (!gda_wqe_is_first(v->dialect) && gda_cqe_unordered(gda_wqe_other(v->dialect)))
+		if (gda_view_unordered(v))
 			return gda_quiet_each(v, end, deadline);
 		err = gda_wait(v, (int64_t)(end - 1), deadline);
 	} while (err == -EINVAL);	/* given back meanwhile */

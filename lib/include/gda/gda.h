@@ -197,8 +197,8 @@ struct gda_place {
  * @size: sizeof(struct gda_cq_attr)
  * @flags: GDA_CQ_*, except %GDA_CQ_DMABUF and %GDA_CQ_DBREC_DMABUF, which @memory and @dbrec imply
  * @depth: entries, a power of two; ignored (1) for a collapsed CQ
- * @dialect: enum gda_dialect, the format of the entries; 0: %GDA_DIALECT_MLX5. QPs of the CQ are of
- *	the same dialect, and the library's reader (gda_cq_view()) reads the dialects of
+ * @dialect: enum gda_dialect, the format of the entries; 0: that of GDA_DIALECT in the environment,
+ *	else %GDA_DIALECT_MLX5. QPs of the CQ are of the same dialect, and the library's reader (gda_cq_view()) reads the dialects of
  *	gda/wqe.h
  * @memory: place of the entries in memory of the caller; NULL: the device's memory
  * @dbrec: place of a ring's consumer index record in memory of the caller; NULL: the
@@ -333,7 +333,8 @@ const struct gda_counter_mem *gda_counter_memory(const struct gda_counter *count
  * @flags: %GDA_QP_POLLED, or 0; @sq and @dbrec stand for the other GDA_QP_*
  * @sq_depth: slots, a power of two; 0: 256
  * @dialect: enum gda_dialect of gda/ioctl.h, the byte format of the queue; 0: that of @cq or
- *	@recv_cq, else %GDA_DIALECT_MLX5, whose slots have 64 bytes
+ *	@recv_cq, else that of GDA_DIALECT in the environment, "mlx5" or "efa", else
+ *	%GDA_DIALECT_MLX5, whose slots have 64 bytes
  * @timeout_ns: bound of every wait inside a posting call (full ring) and of waits without a
  *	deadline; 0: one second. Also the bound of work requests, posted by hand, that wait for
  *	an entry of a CQ; for these 0 is %GDA_DEFAULT_WAIT_MS

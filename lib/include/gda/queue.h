@@ -131,6 +131,15 @@ GDA_HELPER struct gda_sq gda_sq(const struct gda_view *v, uint32_t dialect)
 }
 
 /*
+ * Do requests of the queue complete in any order? Only in programs that speak such a dialect, so
+ * elsewhere this is a constant.
+ */
+GDA_HELPER int gda_view_unordered(const struct gda_view *v)
+{
+	return !gda_wqe_is_first(v->dialect) && gda_cqe_unordered(gda_wqe_other(v->dialect));
+}
+
+/*
  * Read the CQ and advance the cached consumer index. The compare-and-swap makes sure that the index
  * has not moved since it was read, so that gda_cqe_unwrap() is right; a lone poster needs no such
  * check, because nothing is posted during this call.

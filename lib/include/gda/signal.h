@@ -4,7 +4,8 @@
  * Included by gda/fastpath.h.
  *
  * The signal is a separate work request. If the dialect executes work in order it is executed after
- * the put and after everything posted to the queue before: it is a strong signal.
+ * the put and after everything posted to the queue before: it is a strong signal. In a dialect
+ * without %GDA_CAN_ORDER the signal is fenced: it is posted when all before it is done.
  */
 #ifndef GDA_SIGNAL_H
 #define GDA_SIGNAL_H
@@ -74,6 +75,23 @@ GDA_HELPER int64_t gda_put_signal_as(uint32_t dialect, struct gda_view *v,
 	return (int64_t)(index + put->slots);
 }
 
+/*
+ * Post a put, wait until it and all before it are done, and post a store of the signal. Later work
+ * to a peer arrives after what is done, so whoever sees the signal sees all that.
+ */
+GDA_SLOW int64_t gda_put_signal_fenced(uint32_t dialect, struct gda_view *v,
+				       const struct gda_wqe *put, const struct gda_wqe *then,
+				       unsigned int flags)
+{
+	int64_t ticket = gda_post_as(dialect, v, put, flags & ~GDA_SOLICITED);
+	int err;
+
+	if (ticket < 0)
+		return ticket;
+	err = gda_wait_through(v, ticket, 0);
+	return err ? err : gda_post_as(dialect, v, then, flags);
+}
+
 GDA_SLOW int64_t gda_put_signal_other(struct gda_view *v, struct gda_wr r,
 				      const struct gda_signal *signal, unsigned int flags)
 {
@@ -82,8 +100,11 @@ GDA_SLOW int64_t gda_put_signal_other(struct gda_view *v, struct gda_wr r,
 
 	if (gda_wqe_too_long(dialect, r.len))
 		return -EMSGSIZE;
-	if (gda_cqe_unordered(dialect))
-		return -EOPNOTSUPP;
+	if (gda_cqe_unordered(dialect)) {
+		if (signal->op != GDA_SIGNAL_SET)
+			return -EOPNOTSUPP;
+		return gda_put_signal_fenced(dialect, v, &put, &then, flags);
+	}
 	return gda_put_signal_as(dialect, v, &put, &then, flags);
 }
 
@@ -103,7 +124,10 @@ GDA_SLOW int64_t gda_put_signal_other(struct gda_view *v, struct gda_wr r,
  * against %GDA_SIGNAL_SET on soft0 and the in-process device; on a NIC an addition that races with
  * a store to the same word may undo the store, so do not mix the two there.
  *
- * It takes two slots. If the put fails the signal is not executed.
+ * It takes two slots. If the put fails the signal is not executed. In a dialect without
+ * %GDA_CAN_ORDER the call posts the put, waits until it and all before it are done, for at most
+ * view->timeout_ns, and then posts the signal; %GDA_SIGNAL_ADD is -EOPNOTSUPP. If that wait ends with
+ * an error the call returns it: the put was posted, and the signal was not.
  *
  * Any thread may call it; with %GDA_EXCLUSIVE the caller serializes all posts to the queue.
  *

@@ -115,6 +115,13 @@ extern "C" {
 #define GDA_VIEW_MARKS_BYTES	24576U
 
 /**
+ * define GDA_TICKETS_KNOWN - tickets of a queue without %GDA_CAN_ORDER whose outcomes are known
+ *
+ * Those that are at most so far behind the newest one.
+ */
+#define GDA_TICKETS_KNOWN	65535U
+
+/**
  * define GDA_SPOKEN - the dialects that the posts of a program speak, a bit for each enum
  * gda_dialect
  *

@@ -71,6 +71,13 @@ extern "C" {
 #define GDA_WQE_RING(dialect, call, none, ...)					\
 	((void)(dialect), GDA_WQE_IF_EFA(dialect, gda_efa_##call(__VA_ARGS__), none))
 
+/* May a view that the program gets be of a dialect without %GDA_CAN_ORDER? */
+#ifdef GDA_WQE_EFA
+#define GDA_WQE_UNORDERED	1
+#else
+#define GDA_WQE_UNORDERED	0
+#endif
+
 /* The default dialect, which 0 means in a view. */
 #define GDA_WQE_FIRST	GDA_DIALECT_MLX5
 #ifdef GDA_WQE_TEST
@@ -220,6 +227,12 @@ GDA_HELPER uint32_t gda_wqe_inline_slot(uint32_t dialect)
 GDA_HELPER uint32_t gda_wqe_max_inline(uint32_t dialect, uint32_t depth)
 {
 	return GDA_WQE_OF(dialect, wqe_max_inline, depth);
+}
+
+/* The name that GDA_DIALECT has of the dialect. */
+GDA_HELPER const char *gda_wqe_name(uint32_t dialect)
+{
+	return GDA_WQE_CONST(dialect, NAME);
 }
 
 GDA_HELPER uint32_t gda_wqe_slot_bytes(uint32_t dialect)

@@ -34,10 +34,11 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
+#define GDA_EFA_WQE_NAME	"efa"
 #define GDA_EFA_WQE_SLOT_BYTES	GDA_EFA_WIDE_BYTES
 #define GDA_EFA_WQE_MAX_DEPTH	(GDA_EFA_MAX_DEPTH / 2)
 #define GDA_EFA_WQE_WORD_SLOTS	1
-#define GDA_EFA_WQE_CAN		0U
+#define GDA_EFA_WQE_CAN		GDA_CAN_SIGNAL
 #define GDA_EFA_WQE_CQE_BYTES	(2 * GDA_EFA_CQE_BYTES)
 #define GDA_EFA_WQE_CQE_QUEUE_ERROR ((uint32_t)GDA_EFA_QP_INTERNAL)
 #define GDA_EFA_WQE_INLINE_SLOT	GDA_EFA_MAX_INLINE

@@ -25,6 +25,7 @@ extern "C" {
 #endif
 
 /* Constants that gda/wqe.h needs from a dialect. */
+#define GDA_MLX5_WQE_NAME	"mlx5"
 #define GDA_MLX5_WQE_SLOT_BYTES	GDA_MLX5_SLOT_BYTES
 #define GDA_MLX5_WQE_MAX_DEPTH	GDA_MLX5_MAX_DEPTH
 /* Most slots of a request with an inline word, or of an atomic on 8 bytes. */

@@ -18,6 +18,7 @@
 #include <gda/view.h>
 #include <phase.h>
 
+#define GDA_TEST_WQE_NAME	"test"
 #define GDA_TEST_WQE_SLOT_BYTES	PH_SLOT
 #define GDA_TEST_WQE_MAX_DEPTH	32768U
 #define GDA_TEST_WQE_CAN	(GDA_CAN_ORDER | GDA_CAN_SIGNAL | GDA_CAN_ATOMIC)
