@@ -46,3 +46,5 @@ $(ASYNCTEST_OUT)/examples: selftests/async/examples.sh $(BUILD)/tools/gda-run \
 		$(ASYNCTEST_EXAMPLES:%=$(BUILD)/examples/async-%)
 	@mkdir -p $(@D)
 	install -m 755 $< $@
+
+$(eval $(call suite_programs,async,efa,copy rows peers random))

@@ -172,7 +172,7 @@ TEST(P_04_workspaces_refused)
 		ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok,
 	};
 	static const int errors[] = {
-		-EINVAL, -EINVAL, -EINVAL, -EINVAL, -EINVAL, -EINVAL, -EINVAL, -EINVAL, -EINVAL,
+		-EINVAL, -EINVAL, -EINVAL, -EINVAL, -EINVAL, -EINVAL, -EINVAL, -EINVAL, -EOPNOTSUPP,
 		-EOPNOTSUPP, -EINVAL, -EINVAL, -EINVAL,
 	};
 	struct gda_async_workspace *w = (void *)1;
@@ -187,7 +187,7 @@ TEST(P_04_workspaces_refused)
 	bad[5].block_bytes = 100;
 	bad[6].count = 0;
 	bad[7].windows = NULL;
-	bad[8].reserved = 1;
+	bad[8].dialect = 63;
 	bad[9].flags = 1U << 31;
 	bad[10].windows = two;
 	bad[10].count = 2;

@@ -152,6 +152,12 @@ static inline int world_open(struct world *world, uint32_t rank, uint32_t peer, 
 }
 
 /* A pattern that says which it is. */
+/* Do the queues have atomics, for notifications that add? */
+static inline int world_adds(const struct gda_async_session *s)
+{
+	return !gda_view_unordered(gda_async_view(s, 0));
+}
+
 static inline void world_fill(void *p, size_t bytes, uint32_t which)
 {
 	unsigned char *b = p;

@@ -33,6 +33,8 @@ GDA_EXPORT void gda_async_refused(const char *call, uint32_t why)
 		[GDA_ASYNC_WHY_SCRATCH_WINDOW] =
 			"GDA_ASYNC_FLAG_WAIT: the scratch must lie in a window",
 		[GDA_ASYNC_WHY_SESSION] = "the session's size is too small: set it to sizeof()",
+		[GDA_ASYNC_WHY_ATOMIC] =
+			"the queues have no atomics (GDA_CAN_ATOMIC): notify with GDA_ASYNC_SET, or choose another dialect",
 	};
 	const char *reason = why < sizeof(reasons) / sizeof(reasons[0]) ? reasons[why] : NULL;
 

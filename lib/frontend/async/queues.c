@@ -23,6 +23,7 @@ static int gda_async_queue_create(struct gda_async_world *w, size_t at)
 	struct gda_qp_attr attr = {
 		.size = sizeof(attr),
 		.sq_depth = w->attr.depth,
+		.dialect = w->attr.dialect,
 		.timeout_ns = w->attr.timeout_ns,
 	};
 	struct gda_cuda_qp_attr gpu = {
@@ -105,7 +106,8 @@ static int gda_async_queues_alloc(struct gda_async_world *w)
 static int gda_async_connect_mirror(struct gda_async_world *w, size_t at)
 {
 	struct gda_qp_attr attr = {
-		.size = sizeof(attr), .sq_depth = 1, .timeout_ns = w->attr.timeout_ns,
+		.size = sizeof(attr), .sq_depth = 1, .dialect = w->attr.dialect,
+		.timeout_ns = w->attr.timeout_ns,
 	};
 	struct gda_address queue, mirror;
 	int err = gda_qp_create(w->ctx, &attr, &w->mirrors[at]);

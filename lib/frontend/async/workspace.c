@@ -22,10 +22,9 @@ static int gda_async_ranges(const struct gda_async_attr *a, uint32_t nranks)
 	const struct gda_range ranges[] = {
 		{ "groups", a->groups, GDA_ASYNC_MAX_GROUPS },
 		{ "queues", a->queues, GDA_ASYNC_MAX_QUEUES },
-		{ "depth", a->depth, gda_wqe_max_depth(GDA_WQE_FIRST) },
+		{ "depth", a->depth, gda_wqe_max_depth(a->dialect) },
 		{ "block_bytes", a->block_bytes, GDA_CHUNK_MAX },
 		{ "count", a->count, GDA_ASYNC_MAX_WINDOWS },
-		{ "reserved", a->reserved, 0 },
 		{ "reserved2", a->reserved2, 0 },
 	};
 	int err = gda_ranges_check(ranges, sizeof(ranges) / sizeof(ranges[0]));
@@ -68,6 +67,19 @@ static int gda_async_check(const struct gda_comm *ranks, struct gda_context *ctx
 	return gda_async_ranges(a, ranks ? gda_comm_size(ranks) : 1);
 }
 
+/* Choose the dialect; kernels post in the first one alone. */
+static int gda_async_dialect(struct gda_async_attr *a, uint64_t spoken)
+{
+	if (!a->cuda)
+		return gda_dialect_choose(&a->dialect, spoken);
+	if (a->dialect > GDA_WQE_FIRST)
+		return gda_because(-EOPNOTSUPP,
+				   "dialect %u: kernels do not post in it: set it to 0",
+				   a->dialect);
+	a->dialect = GDA_WQE_FIRST;
+	return 0;
+}
+
 static int gda_async_read_attr(const struct gda_async_attr *theirs, size_t size,
 			       struct gda_async_attr *a)
 {
@@ -93,7 +105,7 @@ static int gda_async_read_attr(const struct gda_async_attr *theirs, size_t size,
 /* Do all ranks have the same attributes, where they must? */
 static int gda_async_agree_attr(struct gda_comm *ranks, const struct gda_async_attr *a, int err)
 {
-	uint32_t own[4] = { a->flags, a->groups, a->queues, a->depth }, *all, i, n;
+	uint32_t own[] = { a->flags, a->groups, a->queues, a->depth, a->dialect }, *all, i, n;
 
 	err = gda_comm_agree(ranks, err);
 	if (err || !ranks)
@@ -104,9 +116,9 @@ static int gda_async_agree_attr(struct gda_comm *ranks, const struct gda_async_a
 	if (!err)
 		err = gda_comm_exchange(ranks, own, sizeof(own), all);
 	for (i = 0; !err && i < n; i++)
-		if (memcmp(own, all + 4 * (size_t)i, sizeof(own)))
+		if (memcmp(own, (char *)all + i * sizeof(own), sizeof(own)))
 			err = gda_because(-EINVAL,
-					  "rank %u gave other flags, groups, queues or depth: give the same on all ranks",
+					  "rank %u gave other flags, groups, queues, depth or dialect: give the same on all ranks",
 					  i);
 	free(all);
 	return gda_comm_agree(ranks, err);
@@ -170,14 +182,16 @@ static int gda_async_world_create(struct gda_comm *ranks, struct gda_context *ct
 	return err;
 }
 
-GDA_EXPORT int gda_async_create_sized(struct gda_comm *ranks, struct gda_context *ctx,
-				      const struct gda_async_attr *attr, size_t size,
-				      struct gda_async_workspace **workspace)
+GDA_EXPORT int gda_async_create_spoken(struct gda_comm *ranks, struct gda_context *ctx,
+				       const struct gda_async_attr *attr, size_t size,
+				       uint64_t spoken, struct gda_async_workspace **workspace)
 {
 	struct gda_async_world *w = NULL;
 	struct gda_async_attr a;
 	int err = gda_async_read_attr(attr, size, &a);
 
+	if (!err)
+		err = gda_async_dialect(&a, spoken);
 	if (!err)
 		err = gda_async_check(ranks, ctx, &a);
 	err = gda_async_agree_attr(ranks, &a, err);
@@ -187,6 +201,13 @@ GDA_EXPORT int gda_async_create_sized(struct gda_comm *ranks, struct gda_context
 		*workspace = &w->view;
 	return gda_called(err, "gda_async_create", "%u groups of %u queues, %u windows, flags %#x",
 			  a.groups, a.queues, a.count, a.flags);
+}
+
+GDA_EXPORT int gda_async_create_sized(struct gda_comm *ranks, struct gda_context *ctx,
+				      const struct gda_async_attr *attr, size_t size,
+				      struct gda_async_workspace **workspace)
+{
+	return gda_async_create_spoken(ranks, ctx, attr, size, 1ULL << GDA_WQE_FIRST, workspace);
 }
 
 GDA_EXPORT void gda_async_destroy(struct gda_async_workspace *workspace)

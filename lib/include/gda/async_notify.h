@@ -35,7 +35,8 @@ GDA_HELPER uint64_t gda_async_stage(const struct gda_async_session *s, uint32_t 
 /*
  * Wait until everything put to a peer through its queues from @first on, except through @own, has
  * arrived. A read posted behind it tells, because it is later work of the same queue. Its source is
- * a word of the peer that is never written, behind the windows of its map.
+ * a word of the peer that is never written, behind the windows of its map. In a dialect without
+ * %GDA_CAN_ORDER the notification and the read may only be posted when what is before them is done.
  */
 GDA_SLOW int gda_async_settle(struct gda_async_session *s, uint32_t first, uint32_t own,
 			      unsigned int flags)
@@ -50,7 +51,11 @@ GDA_SLOW int gda_async_settle(struct gda_async_session *s, uint32_t first, uint3
 		struct gda_view *v = gda_async_view(s, q);
 		int64_t ticket;
 
-		if (q == own || !gda_handed_out(v))
+		if (!gda_handed_out(v))
+			continue;
+		if (gda_view_unordered(v))
+			err = gda_async_error(gda_quiet(v, deadline));
+		if (err || q == own)
 			continue;
 		ticket = gda_get(v, gda_async_stage(s, q), key, c->iova, c->key, 8, flags);
 		err = gda_async_error(gda_wait(v, ticket, deadline));
@@ -70,10 +75,10 @@ GDA_HELPER int gda_async_before(struct gda_async_session *s, uint32_t first, uin
 
 	if (s->engine == GDA_ASYNC_COPY && !(s->flags & GDA_ASYNC_FLAG_WAIT)) {
 		if (s->view && s->last >= 0)
-			err = gda_wait((struct gda_view *)(uintptr_t)s->view, s->last, 0);
+			err = gda_wait_through((struct gda_view *)(uintptr_t)s->view, s->last, 0);
 		else if (!s->view)
 			err = gda_async_retire(s, s->posted, 0);
-	} else if (s->queues > 1) {
+	} else if (s->queues > 1 || gda_view_unordered(gda_async_view(s, own))) {
 		err = gda_async_settle(s, first, own, flags);
 	}
 	return err ? gda_async_error(err) : s->failed;
@@ -92,7 +97,8 @@ GDA_HELPER int gda_async_before(struct gda_async_session *s, uint32_t first, uin
  * that the session put to that peer before. With one queue to a peer the notification is one work
  * request behind the others, and this call does not wait; with several queues, and with
  * %GDA_ASYNC_COPY, it first waits until earlier puts have arrived, at most
- * gda_async_attr.timeout_ns.
+ * gda_async_attr.timeout_ns. So it does in a dialect without %GDA_CAN_ORDER; without
+ * %GDA_CAN_ATOMIC %GDA_ASYNC_ADD is refused.
  *
  * Return: as gda_async_put(); negative also if an awaited put failed: the word is then unchanged.
  */
@@ -113,6 +119,8 @@ GDA_API struct gda_async_event gda_async_notify(struct gda_async_session *s, uin
 	if (why)
 		return gda_async_none(s, "gda_async_notify", why);
 	own = gda_async_turn(s, first);
+	if (change == GDA_ASYNC_ADD && gda_view_unordered(gda_async_view(s, own)))
+		return gda_async_none(s, "gda_async_notify", GDA_ASYNC_WHY_ATOMIC);
 	err = gda_async_before(s, first, own, flags);
 	if (err)
 		return gda_async_lost(s, err);

@@ -147,6 +147,8 @@ GDA_HELPER const struct gda_chunk_map *gda_async_map(const struct gda_async_sess
 GDA_SLOW int gda_async_refuse(const char *call, uint32_t why)
 {
 	GDA_HERE(gda_async_refused(call, why), (void)call);
+	if (why == GDA_ASYNC_WHY_ATOMIC)
+		return -EOPNOTSUPP;
 	if (why == GDA_ASYNC_WHY_DST || why == GDA_ASYNC_WHY_SRC ||
 	    why == GDA_ASYNC_WHY_SCRATCH_WINDOW)
 		return -EFAULT;

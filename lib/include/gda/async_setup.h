@@ -110,14 +110,14 @@ struct gda_async_window {
  * @block_bytes: a longer copy is dealt over the queues; a multiple of 64, at most 1 GiB;
  *	0: %GDA_ASYNC_BLOCK_BYTES
  * @count: number of windows, 1 to %GDA_ASYNC_MAX_WINDOWS; may differ between ranks
- * @reserved: must be 0
+ * @dialect: enum gda_dialect of gda/ioctl.h, of the queues; 0: as gda_qp_attr.dialect
  * @windows: of this rank; they must not overlap
  * @timeout_ns: bound of waits for room, and of waits without a deadline; 0: one second
  * @cuda: the GPU that posts, opened with the same context; NULL: CPU threads post
  * @place: with @cuda: as gda_cuda_qp_attr.place, of the queues
  * @reserved2: must be 0
  *
- * @flags, @groups, @queues and @depth are the same on all ranks.
+ * @flags, @groups, @queues, @depth and @dialect are the same on all ranks.
  */
 struct gda_async_attr {
 	uint32_t size;
@@ -127,7 +127,7 @@ struct gda_async_attr {
 	uint32_t depth;
 	uint32_t block_bytes;
 	uint32_t count;
-	uint32_t reserved;
+	uint32_t dialect;
 	const struct gda_async_window *windows;
 	uint64_t timeout_ns;
 	struct gda_cuda *cuda;
@@ -188,6 +188,22 @@ int gda_async_create_sized(struct gda_comm *ranks, struct gda_context *ctx,
 			   struct gda_async_workspace **workspace);
 
 /**
+ * gda_async_create_spoken - gda_async_create_sized(), for callers that also know which dialects
+ * they speak
+ * @ranks: the ranks, or NULL
+ * @ctx: the caller's context
+ * @attr: attributes of the workspace
+ * @size: bytes of struct gda_async_workspace of the caller
+ * @spoken: a bit for each enum gda_dialect, as %GDA_SPOKEN
+ * @workspace: receives the workspace
+ *
+ * Return: as gda_async_create(); -EOPNOTSUPP also if @spoken lacks the dialect of the queues.
+ */
+int gda_async_create_spoken(struct gda_comm *ranks, struct gda_context *ctx,
+			    const struct gda_async_attr *attr, size_t size, uint64_t spoken,
+			    struct gda_async_workspace **workspace);
+
+/**
  * gda_async_create - create a workspace: groups of queues, and windows (P-04, P-05, P-12)
  * @ranks: the ranks, which must outlive the workspace. NULL: this rank alone, the queues are
  *	loopback queues, and sessions have the engine %GDA_ASYNC_COPY
@@ -211,8 +227,8 @@ GDA_HOST_API int gda_async_create(struct gda_comm *ranks, struct gda_context *ct
 				  const struct gda_async_attr *attr,
 				  struct gda_async_workspace **workspace)
 {
-	return gda_async_create_sized(ranks, ctx, attr, sizeof(struct gda_async_workspace),
-				      workspace);
+	return gda_async_create_spoken(ranks, ctx, attr, sizeof(struct gda_async_workspace),
+				       GDA_SPOKEN, workspace);
 }
 
 /**
@@ -249,6 +265,7 @@ struct gda_async_workspace *gda_async_cuda_workspace(const struct gda_async_work
  * @GDA_ASYNC_WHY_SCRATCH: the scratch is too small, or not aligned to 8 bytes
  * @GDA_ASYNC_WHY_SCRATCH_WINDOW: %GDA_ASYNC_FLAG_WAIT, and the scratch is in no window
  * @GDA_ASYNC_WHY_SESSION: gda_async_session.size is too small
+ * @GDA_ASYNC_WHY_ATOMIC: the queues have no atomics (%GDA_CAN_ATOMIC)
  */
 enum gda_async_why {
 	GDA_ASYNC_WHY_NULL = 1,
@@ -265,6 +282,7 @@ enum gda_async_why {
 	GDA_ASYNC_WHY_SCRATCH,
 	GDA_ASYNC_WHY_SCRATCH_WINDOW,
 	GDA_ASYNC_WHY_SESSION,
+	GDA_ASYNC_WHY_ATOMIC,
 };
 
 /**

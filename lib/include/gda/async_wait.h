@@ -31,12 +31,13 @@ GDA_HELPER int gda_async_is_final(int err)
 }
 
 /*
- * Like gda_test(), but ring the doorbell for deferred posts first, because repeated tests must end,
- * too.
+ * Like gda_test_through(), but ring the doorbell for deferred posts first, because repeated tests
+ * must end, too. An entry of the history stands for all of its call: in a dialect without
+ * %GDA_CAN_ORDER, too, so every wait here is for all tickets up to the entry's.
  */
 GDA_HELPER int gda_async_poll(struct gda_view *v, int64_t ticket)
 {
-	int done = gda_test(v, ticket);
+	int done = gda_test_through(v, ticket);
 
 	if (!done && gda_load_relaxed64(&v->deferred) >> 1 > (uint64_t)ticket)
 		gda_flush(v);
@@ -63,12 +64,12 @@ GDA_SLOW int gda_async_retire(struct gda_async_session *s, uint64_t until, uint6
 		uint64_t word = *gda_async_history(s, s->done);
 		struct gda_view *v = gda_async_view(s, word & GDA_ASYNC_QUEUE_MASK);
 		int64_t ticket = (int64_t)(word >> GDA_ASYNC_QUEUE_BITS);
-		int err = gda_test(v, ticket);
+		int err = gda_test_through(v, ticket);
 
 		if (!err) {
 			if (!deadline)
 				deadline = gda_clock_ns() + gda_async_of(s)->timeout_ns;
-			err = gda_wait(v, ticket, deadline);
+			err = gda_wait_through(v, ticket, deadline);
 		} else if (err > 0) {
 			err = 0;
 		}
@@ -144,8 +145,11 @@ GDA_SLOW int gda_async_flags(struct gda_async_session *s, uint64_t used, uint64_
 			continue;
 		gda_chunk_span(gda_async_map(s, s->peer), (uintptr_t)word, 8, &iova, &key);
 		gda_nic_store64(word, ~value);
-		ticket = gda_put_value(v, iova, key, value, 0);
-		s->flagged |= bit;
+		/* in no order a flag follows what is done */
+		e = gda_view_unordered(v) ? gda_quiet(v, deadline) : 0;
+		ticket = e ? e : gda_put_value(v, iova, key, value, 0);
+		if (ticket >= 0)
+			s->flagged |= bit;
 		e = ticket < 0 ? (int)ticket :
 				 gda_async_flag_wait(v, word, value, ticket, deadline);
 		if (!e || gda_async_is_final(e))
@@ -170,7 +174,7 @@ GDA_HELPER uint64_t gda_async_used(const struct gda_async_session *s)
 /* Wait for the only queue of a session. Return: 0, also if the queue failed, which is noted. */
 GDA_HELPER int gda_async_wait_only(struct gda_async_session *s, uint64_t deadline)
 {
-	int err = gda_wait((struct gda_view *)(uintptr_t)s->view, s->last, deadline);
+	int err = gda_wait_through((struct gda_view *)(uintptr_t)s->view, s->last, deadline);
 
 	if (err && !gda_async_is_final(err))
 		return err;
@@ -247,8 +251,8 @@ GDA_API int gda_async_wait_for(struct gda_async_session *s, struct gda_async_eve
 	if (gda_unlikely(event.handle > gda_async_newest(s)))
 		return -EINVAL;
 	if (s->view)
-		return gda_async_error(gda_wait((struct gda_view *)(uintptr_t)s->view,
-						event.handle - 1, deadline));
+		return gda_wait_through((struct gda_view *)(uintptr_t)s->view, event.handle - 1,
+					deadline);
 	err = gda_async_retire(s, (uint64_t)event.handle, deadline);
 	return err ? err : gda_async_result(s, (uint64_t)event.handle);
 }
