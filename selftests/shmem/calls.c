@@ -226,12 +226,41 @@ static uint64_t reference(uint32_t op, uint64_t old, uint64_t value)
 	}
 }
 
+/* Without atomics: a store, a load, and everything else is refused. */
+static int body_no_atomics(struct gda_shmem *s, struct gda_comm *comm)
+{
+	uint32_t right = (s->pe + 1) % s->npes, i, *half = (uint32_t *)(words(s) + 2), old32;
+	uint64_t *w = words(s), old;
+
+	for (i = 1; i < 50; i++) {
+		CHECK(gda_shmem_atomic64(s, w, GDA_SHMEM_SET, i, right, 0) >= 0);
+		CHECK(gda_shmem_atomic32(s, half, GDA_SHMEM_SET, i, right, 0) >= 0);
+		CHECK(!gda_shmem_fence(s));
+		CHECK(!gda_shmem_atomic_fetch64(s, w, GDA_SHMEM_FETCH, 0, &old, right, 0) && old == i);
+		CHECK(!gda_shmem_atomic_fetch32(s, half, GDA_SHMEM_FETCH, 0, &old32, right, 0) &&
+		      old32 == i);
+	}
+	for (i = 1; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		CHECK(gda_shmem_atomic64(s, w, ops[i], 1, right, 0) == -EOPNOTSUPP);
+		CHECK(gda_shmem_atomic32(s, half, ops[i], 1, right, 0) == -EOPNOTSUPP);
+	}
+	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		CHECK(gda_shmem_atomic_fetch64(s, w, ops[i], 1, &old, right, 0) == -EOPNOTSUPP);
+		CHECK(gda_shmem_atomic_fetch32(s, half, ops[i], 1, &old32, right, 0) == -EOPNOTSUPP);
+	}
+	CHECK(gda_shmem_compare_swap64(s, w, 1, 7, &old, right, 0) == -EOPNOTSUPP);
+	CHECK(gda_shmem_compare_swap32(s, half, 1, 7, &old32, right, 0) == -EOPNOTSUPP);
+	return sync_all(s, comm) && *w == 49 && *half == 49 ? 0 : __LINE__;
+}
+
 static int body_atomics(struct gda_shmem *s, struct gda_comm *comm)
 {
 	uint64_t *w = words(s), was = 0, old, value = 0x9e3779b97f4a7c15U * (s->pe + 1);
 	uint32_t right = (s->pe + 1) % s->npes, i, *half = (uint32_t *)(w + 2);
 	uint32_t was32 = 0, old32;
 
+	if (gda_shmem_unordered(s))
+		return body_no_atomics(s, comm);
 	/* this PE alone changes those of the one to the right */
 	for (i = 0; i < 50; i++, value = value * 6364136223846793005U + 1) {
 		uint32_t op = ops[i % 5];
@@ -279,6 +308,8 @@ static int body_contended(struct gda_shmem *s, struct gda_comm *comm)
 	uint64_t *w = words(s), old, bits;
 	uint32_t *half = (uint32_t *)(w + 2), i, rounds = ROUNDS(2000), old32;
 
+	if (gda_shmem_unordered(s))
+		return body_no_atomics(s, comm);
 	for (i = 0; i < rounds; i++) {
 		CHECK(gda_shmem_atomic64(s, w, GDA_SHMEM_ADD, 1, 0, 0) >= 0);
 		CHECK(gda_shmem_atomic32(s, half, GDA_SHMEM_ADD, 0x80000001, 0, 0) >= 0);
@@ -313,7 +344,12 @@ static int body_signal(struct gda_shmem *s, struct gda_comm *comm)
 	uint32_t right = (s->pe + 1) % s->npes, left = (s->pe + s->npes - 1) % s->npes, i, k;
 	uint64_t *ack = words(s) + 1;
 
+	if (gda_shmem_unordered(s)) {
+		CHECK(gda_shmem_put_signal(s, data, local, 1, &signal, right, 0) == -EOPNOTSUPP);
+		signal.op = GDA_SHMEM_SET;
+	}
 	for (i = 1; i <= ROUNDS(300); i++) {
+		signal.value = signal.op == GDA_SHMEM_SET ? i : 1;
 		for (k = 0; k < sizeof(local); k++)
 			local[k] = pattern(s->pe, k, i);
 		if (i % 2)
@@ -351,13 +387,14 @@ static int body_fence(struct gda_shmem *s, struct gda_comm *comm)
 {
 	uint64_t *w = words(s) + 64, *flag = words(s), *ack = words(s) + 8, value[32];
 	uint32_t right = (s->pe + 1) % s->npes, left = (s->pe + s->npes - 1) % s->npes, k;
+	uint32_t add = gda_shmem_unordered(s) ? GDA_SHMEM_SET : GDA_SHMEM_ADD;
 	uint64_t i;
 
 	for (i = 1; i <= ROUNDS(300); i++) {
 		for (k = 0; k < 32; k++)
 			value[k] = i * 1000 + k;
 		CHECK(gda_shmem_put_nbi(s, w, value, sizeof(value), right, 0) >= 0);
-		CHECK(gda_shmem_atomic64(s, w + 40, GDA_SHMEM_ADD, 1, right, 0) >= 0);
+		CHECK(gda_shmem_atomic64(s, w + 40, add, add == GDA_SHMEM_ADD ? 1 : i, right, 0) >= 0);
 		CHECK(!(i % 3 ? gda_shmem_fence(s) : i % 2 ? gda_shmem_fence_pe(s, right) :
 			gda_shmem_fence_qp(s, right, 0)));
 		CHECK(gda_shmem_p(s, flag, i, 8, right, 0) >= 0);
@@ -394,8 +431,8 @@ static int body_tickets(struct gda_shmem *s, struct gda_comm *comm)
 	CHECK(gda_shmem_put(s, (char *)w + HEAP - 7, &t, 8, 0, 0) == -EFAULT);
 	CHECK(gda_shmem_get(s, &t, (char *)w - 1, 8, 0, 0) == -EFAULT);
 	CHECK(gda_shmem_get(s, &t, w, too_many, 0, 0) == -EFAULT);
-	CHECK(gda_shmem_atomic64(s, (uint64_t *)&t, GDA_SHMEM_ADD, 1, 0, 0) == -EFAULT);
-	CHECK(gda_shmem_atomic32(s, &heap32, GDA_SHMEM_ADD, 1, 0, 0) == -EFAULT);
+	CHECK(gda_shmem_atomic64(s, (uint64_t *)&t, GDA_SHMEM_SET, 1, 0, 0) == -EFAULT);
+	CHECK(gda_shmem_atomic32(s, &heap32, GDA_SHMEM_SET, 1, 0, 0) == -EFAULT);
 	CHECK(gda_shmem_quiet_pe(s, s->npes, 0) == -EINVAL);
 	CHECK(gda_shmem_fence_pe(s, s->npes) == -EINVAL);
 	CHECK(gda_shmem_is_symmetric(s, w, HEAP) && !gda_shmem_is_symmetric(s, w, HEAP + 1) &&

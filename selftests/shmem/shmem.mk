@@ -48,3 +48,5 @@ $(SHMEMTEST_OUT)/bench: selftests/shmem/bench.c selftests/lib/fake_nic.c \
 $(SHMEMTEST_OUT)/instructions: selftests/shmem/instructions.sh selftests/lib/callgrind.sh $(SHMEMTEST_OUT)/bench
 	install -m 755 selftests/lib/callgrind.sh $(@D)
 	install -m 755 $< $@
+
+$(eval $(call suite_programs,shmem,efa,calls))

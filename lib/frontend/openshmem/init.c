@@ -115,6 +115,8 @@ static void create_shmem(const char *call, const struct gda_osh_program *program
 	struct gda_shmem_attr attr = {
 		.size = sizeof(attr),
 		.heap_bytes = heap_bytes(call) + GDA_OSH_CONTROL_BYTES,
+		/* its atomics and locks need a dialect that has them */
+		.dialect = GDA_WQE_FIRST,
 	};
 
 	if (data_fd >= 0) {

@@ -110,7 +110,7 @@ static int gda_shmem_check(struct gda_shmem_heap *h)
 		return gda_shmem_refuse(h, -EINVAL, "qps %u: the most is %u", a->qps,
 					GDA_SHMEM_MAX_QPS);
 	a->heap_bytes = (a->heap_bytes + page - 1) / page * page;
-	if (!a->cuda && (a->word_bytes || a->place || a->reserved))
+	if (!a->cuda && (a->word_bytes || a->place))
 		return gda_shmem_refuse(h, -EINVAL,
 					"word_bytes or place is set: only with cuda");
 	err = gda_shmem_way(h);
@@ -121,7 +121,7 @@ static int gda_shmem_attr_read(struct gda_shmem_heap *h, const struct gda_shmem_
 {
 	struct gda_shmem_attr *a = &h->attr;
 	int err = gda_struct_read(a, sizeof(*a),
-				  GDA_THROUGH(struct gda_shmem_attr, reserved), attr);
+				  GDA_THROUGH(struct gda_shmem_attr, dialect), attr);
 
 	if (err)
 		return gda_shmem_refuse(h, err, "attr.size is unknown here: set it to sizeof()");
@@ -296,7 +296,7 @@ static int gda_shmem_connect(struct gda_shmem_heap *h)
 	return !err && h->cuda ? gda_shmem_agree(h, gda_shmem_gpu_publish(h)) : err;
 }
 
-static struct gda_shmem_heap *gda_shmem_alloc(struct gda_comm *comm)
+static struct gda_shmem_heap *gda_shmem_alloc(struct gda_comm *comm, uint64_t spoken)
 {
 	uint32_t npes = gda_comm_size(comm);
 	struct gda_shmem_heap *h = calloc(1, sizeof(*h));
@@ -304,6 +304,7 @@ static struct gda_shmem_heap *gda_shmem_alloc(struct gda_comm *comm)
 	if (!h)
 		return NULL;
 	h->comm = comm;
+	h->spoken = spoken;
 	h->shmem.pe = gda_comm_rank(comm);
 	h->shmem.npes = npes;
 	h->own.heap.fd = -1;
@@ -337,7 +338,7 @@ static void gda_shmem_free(struct gda_shmem_heap *h)
 }
 
 static int gda_shmem_new(struct gda_comm *comm, const struct gda_shmem_attr *attr,
-			 size_t known, struct gda_shmem **shmem)
+			 size_t known, uint64_t spoken, struct gda_shmem **shmem)
 {
 	char why[GDA_SHMEM_WHY];
 	struct gda_shmem_heap *h;
@@ -347,7 +348,7 @@ static int gda_shmem_new(struct gda_comm *comm, const struct gda_shmem_attr *att
 		return gda_because(-E2BIG,
 				   "the program's struct gda_shmem has %zu bytes, the library's %zu: build the program and install libgda of one version",
 				   known, sizeof(struct gda_shmem));
-	h = gda_shmem_alloc(comm);
+	h = gda_shmem_alloc(comm, spoken);
 	if (!h)
 		return -ENOMEM;
 	err = gda_shmem_agree(h, gda_shmem_begin(h, attr));
@@ -368,11 +369,17 @@ static int gda_shmem_new(struct gda_comm *comm, const struct gda_shmem_attr *att
 	return 0;
 }
 
+GDA_EXPORT int gda_shmem_create_spoken(struct gda_comm *comm, const struct gda_shmem_attr *attr,
+				       size_t known, uint64_t spoken, struct gda_shmem **shmem)
+{
+	return gda_called(gda_shmem_new(comm, attr, known, spoken, shmem), "gda_shmem_create",
+			  "%p, %p", (void *)comm, (const void *)attr);
+}
+
 GDA_EXPORT int gda_shmem_create_sized(struct gda_comm *comm, const struct gda_shmem_attr *attr,
 				      size_t known, struct gda_shmem **shmem)
 {
-	return gda_called(gda_shmem_new(comm, attr, known, shmem), "gda_shmem_create", "%p, %p",
-			  (void *)comm, (const void *)attr);
+	return gda_shmem_create_spoken(comm, attr, known, 1ULL << GDA_WQE_FIRST, shmem);
 }
 
 GDA_EXPORT void gda_shmem_destroy(struct gda_shmem *s)

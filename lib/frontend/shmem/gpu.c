@@ -24,8 +24,6 @@ int gda_shmem_gpu_check(struct gda_shmem_heap *h)
 	if (a->data || a->device)
 		return gda_shmem_refuse(h, -EINVAL,
 					"data or device is set: not with cuda");
-	if (a->reserved)
-		return gda_shmem_refuse(h, -EINVAL, "reserved is %#x: set it to 0", a->reserved);
 	if (a->word_bytes > INT64_MAX - page)
 		return gda_shmem_refuse(h, -EINVAL, "word_bytes is %llu: set fewer",
 					(unsigned long long)a->word_bytes);

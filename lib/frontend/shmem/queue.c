@@ -33,10 +33,36 @@ static int gda_shmem_check_device(struct gda_shmem_heap *h)
 	return 0;
 }
 
+/* Choose the dialect; kernels post in the first one alone. */
+static int gda_shmem_dialect(struct gda_shmem_heap *h)
+{
+	uint32_t *dialect = &h->attr.dialect;
+	struct gda_reason reason;
+	int err;
+
+	if (h->cuda && *dialect > GDA_WQE_FIRST)
+		return gda_shmem_refuse(h, -EOPNOTSUPP,
+					"dialect %u: kernels do not post in it: set it to 0", *dialect);
+	if (h->cuda)
+		*dialect = GDA_WQE_FIRST;
+	err = gda_dialect_choose(dialect, h->spoken);
+	if (err) {
+		gda_reason_save(&reason);
+		return gda_shmem_refuse(h, err, "%s", reason.text);
+	}
+	if (gda_cqe_unordered(*dialect))
+		h->shmem.caps |= GDA_SHMEM_UNORDERED;
+	return 0;
+}
+
 static int gda_shmem_open(struct gda_shmem_heap *h)
 {
 	struct gda_query query = { .size = sizeof(query) };
-	int err = h->ctx ? 0 : gda_open(h->attr.device, &h->ctx);
+	int err = gda_shmem_dialect(h);
+
+	if (err)
+		return err;
+	err = h->ctx ? 0 : gda_open(h->attr.device, &h->ctx);
 
 	if (!err)
 		err = gda_context_query(h->ctx, &query);
@@ -62,7 +88,7 @@ static uint64_t gda_shmem_chunks(const struct gda_shmem_heap *h, uint64_t bytes)
 /* How many bytes will be pinned; queues are charged to the same limit, see gda(4). */
 static uint64_t gda_shmem_memlock(const struct gda_shmem_heap *h)
 {
-	uint64_t queue = (uint64_t)h->attr.depth * gda_wqe_slot_bytes(GDA_WQE_FIRST) +
+	uint64_t queue = (uint64_t)h->attr.depth * gda_wqe_slot_bytes(h->attr.dialect) +
 			 3 * GDA_SHMEM_PAGE;
 
 	return h->own.heap.bytes + h->own.data.bytes + gda_shmem_stage_bytes() +
@@ -110,6 +136,7 @@ static int gda_shmem_create_qps(struct gda_shmem_heap *h)
 	struct gda_qp_attr attr = {
 		.size = sizeof(attr),
 		.sq_depth = h->attr.depth,
+		.dialect = h->attr.dialect,
 		.timeout_ns = h->attr.timeout_ns,
 	};
 	uint32_t n = h->shmem.npes * h->attr.qps;

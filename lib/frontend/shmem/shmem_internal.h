@@ -72,6 +72,7 @@ struct gda_shmem_heap {
 	char why[GDA_SHMEM_WHY];	/* the reason of the failed step */
 
 	/* by queue */
+	uint64_t spoken;		/* dialects of the program */
 	struct gda_context *ctx;
 	uint64_t chunk_bytes;		/* size of an MR, at most */
 	uint32_t nkeys;			/* MRs of a PE */

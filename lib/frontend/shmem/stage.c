@@ -45,7 +45,7 @@ static void gda_shmem_pool_reclaim(struct gda_shmem_pool *pool)
 		view = __atomic_exchange_n(&pool->left[i].view, NULL, __ATOMIC_ACQ_REL);
 		if (!view)
 			continue;
-		if (gda_test(view, pool->left[i].ticket))
+		if (gda_test_through(view, pool->left[i].ticket))
 			gda_shmem_piece_release(pool, (int)i);
 		else
 			__atomic_store_n(&pool->left[i].view, view, __ATOMIC_RELEASE);

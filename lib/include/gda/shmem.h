@@ -85,7 +85,7 @@ enum gda_shmem_way {
  *	threads of one process, whose GPUs reach each other's memory
  * @word_bytes: with @cuda: bytes of words, rounded up to pages; 0: one page
  * @place: with @cuda: as in struct gda_cuda_qp_attr
- * @reserved: 0
+ * @dialect: enum gda_dialect of gda/ioctl.h, of the queues; 0: as gda_qp_attr.dialect
  *
  * All members but addresses, @device and the GPU must be the same at all PEs. A heap in GPU memory
  * begins at any multiple of 256.
@@ -106,7 +106,7 @@ struct gda_shmem_attr {
 	struct gda_cuda *cuda;
 	uint64_t word_bytes;
 	uint32_t place;
-	uint32_t reserved;
+	uint32_t dialect;
 };
 
 /**
@@ -120,6 +120,20 @@ struct gda_shmem_attr {
  */
 int gda_shmem_create_sized(struct gda_comm *comm, const struct gda_shmem_attr *attr,
 			   size_t known, struct gda_shmem **shmem);
+
+/**
+ * gda_shmem_create_spoken - gda_shmem_create_sized(), for callers that also know which dialects
+ * they speak
+ * @comm: the PEs
+ * @attr: attributes of the heap
+ * @known: bytes of struct gda_shmem that the caller knows
+ * @spoken: a bit for each enum gda_dialect, as %GDA_SPOKEN
+ * @shmem: receives the heap
+ *
+ * Return: as gda_shmem_create(); -EOPNOTSUPP also if @spoken lacks the dialect of the queues.
+ */
+int gda_shmem_create_spoken(struct gda_comm *comm, const struct gda_shmem_attr *attr,
+			    size_t known, uint64_t spoken, struct gda_shmem **shmem);
 
 /**
  * gda_shmem_create - make a symmetric heap, and connect to each PE
@@ -139,7 +153,7 @@ int gda_shmem_create_sized(struct gda_comm *comm, const struct gda_shmem_attr *a
 GDA_HOST_API int gda_shmem_create(struct gda_comm *comm, const struct gda_shmem_attr *attr,
 				  struct gda_shmem **shmem)
 {
-	return gda_shmem_create_sized(comm, attr, sizeof(struct gda_shmem), shmem);
+	return gda_shmem_create_spoken(comm, attr, sizeof(struct gda_shmem), GDA_SPOKEN, shmem);
 }
 
 /**

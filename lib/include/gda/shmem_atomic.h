@@ -22,8 +22,12 @@ GDA_SLOW int gda_shmem_queue_fetch64(struct gda_shmem *s, const struct gda_shmem
 {
 	struct gda_view *v = gda_shmem_queue(s, p, flags);
 	uint64_t at;
-	int word = gda_shmem_word_take(s, &at);
+	int word;
 
+	if (gda_shmem_unordered(s))
+		return op == GDA_SHMEM_FETCH ? gda_shmem_queue_g(s, p, old, dest, 8, flags) :
+					       -EOPNOTSUPP;
+	word = gda_shmem_word_take(s, &at);
 	if (word < 0)
 		return word;
 	return gda_shmem_word_end(s, v, gda_shmem_queue_op64(s, p, dest, op, value, at, flags),
@@ -35,9 +39,17 @@ GDA_SLOW int gda_shmem_queue_fetch32(struct gda_shmem *s, const struct gda_shmem
 				     uint32_t *old, uint32_t flags)
 {
 	struct gda_view *v = gda_shmem_queue(s, p, flags);
-	uint64_t at;
-	int word = gda_shmem_word_take(s, &at), err;
+	uint64_t at, wide;
+	int word, err;
 
+	if (gda_shmem_unordered(s)) {
+		err = op == GDA_SHMEM_FETCH ? gda_shmem_queue_g(s, p, &wide, dest, 4, flags) :
+					      -EOPNOTSUPP;
+		if (!err)
+			*old = (uint32_t)wide;
+		return err;
+	}
+	word = gda_shmem_word_take(s, &at);
 	if (word < 0)
 		return word;
 	err = gda_shmem_word_end(s, v,
@@ -119,6 +131,9 @@ GDA_API int64_t gda_shmem_atomic64(struct gda_shmem *s, uint64_t *dest, uint32_t
 
 	if (gda_unlikely(!gda_shmem_atomic_valid(p, dest, 8, op)))
 		return -EINVAL;
+	if (!p->heap && gda_shmem_unordered(s))
+		return op == GDA_SHMEM_SET ? gda_shmem_queue_p(s, p, dest, value, 8, flags) :
+					     -EOPNOTSUPP;
 	if (!p->heap)
 		return gda_shmem_queue_op64(s, p, dest, op, value, s->stage, flags);
 	at = gda_shmem_mapped(s, p, dest, 8);
@@ -147,6 +162,9 @@ GDA_API int64_t gda_shmem_atomic32(struct gda_shmem *s, uint32_t *dest, uint32_t
 
 	if (gda_unlikely(!gda_shmem_atomic_valid(p, dest, 4, op)))
 		return -EINVAL;
+	if (!p->heap && gda_shmem_unordered(s))
+		return op == GDA_SHMEM_SET ? gda_shmem_queue_p(s, p, dest, value, 4, flags) :
+					     -EOPNOTSUPP;
 	if (!p->heap)
 		return gda_shmem_queue_op32(s, p, dest, op, value, s->stage, flags);
 	at = gda_shmem_mapped(s, p, dest, 4);

@@ -48,6 +48,15 @@ extern "C" {
  * Set in gda_shmem.caps of a heap in GPU memory, which is not registered for words.
  */
 #define GDA_SHMEM_DATA_ATOMICS	(1U << 16)
+/**
+ * define GDA_SHMEM_UNORDERED - queues complete in any order, and have no atomics
+ *
+ * Set in gda_shmem.caps by gda_shmem_create() for queues of a dialect without %GDA_CAN_ORDER. Then
+ * a fence is a quiet, a put with signal waits until all before the signal is done, and of atomics
+ * and signals only %GDA_SHMEM_SET without the old value, and %GDA_SHMEM_FETCH, do not return
+ * -EOPNOTSUPP.
+ */
+#define GDA_SHMEM_UNORDERED	(1U << 17)
 
 /**
  * enum gda_shmem_op - the operation of an atomic on the word
@@ -112,7 +121,7 @@ struct gda_shmem_peer {
  * @pe: number of the caller
  * @npes: number of PEs
  * @qps: queue pairs to each PE; 0 if none is reached by queue
- * @caps: %GDA_VIEW_YIELD: waits yield; %GDA_SHMEM_DATA_ATOMICS
+ * @caps: %GDA_VIEW_YIELD: waits yield; %GDA_SHMEM_DATA_ATOMICS, %GDA_SHMEM_UNORDERED
  * @heap: the heap of the caller, page aligned
  * @heap_bytes: its bytes, a multiple of a page
  * @data: the range that was made symmetric in place, or 0
@@ -181,6 +190,12 @@ GDA_HELPER char *gda_shmem_mapped(const struct gda_shmem *s, const struct gda_sh
 	if (at < s->data_bytes && bytes <= s->data_bytes - at)
 		return (char *)(uintptr_t)(p->data + at);
 	return NULL;
+}
+
+/* Do the queues complete in any order? In programs that speak no such dialect a constant. */
+GDA_HELPER int gda_shmem_unordered(const struct gda_shmem *s)
+{
+	return GDA_WQE_UNORDERED && s->caps & GDA_SHMEM_UNORDERED;
 }
 
 /* May an atomic by queue access this word? On a CPU it may access any. */

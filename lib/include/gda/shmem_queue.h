@@ -3,7 +3,7 @@
  * Access by queue of gda/shmem.h: what each call posts. Not to be called by programs.
  *
  * Requests on one queue pair to a PE are executed in order, so a fence of one queue pair does
- * nothing. A completed put need not be visible to all PEs, but later work to that PE follows it. So
+ * nothing; in a dialect without %GDA_CAN_ORDER (%GDA_SHMEM_UNORDERED) it is a quiet. A completed put need not be visible to all PEs, but later work to that PE follows it. So
  * a quiet posts a read behind everything on each queue pair that was used, and waits for the reads
  * (gda_shmem_queue_flush()).
  *
@@ -183,10 +183,14 @@ GDA_HELPER int gda_shmem_remote(const struct gda_shmem_peer *p, const void *symm
 GDA_HELPER int64_t gda_shmem_queue_read(struct gda_view *v, struct gda_chunk_cut cut,
 					unsigned int flags)
 {
-	int64_t ticket;
+	int64_t ticket = -1;
+	int err;
 
 	do {
 		gda_chunk_next(&cut);
+		err = gda_chunk_before(v, &cut, ticket);
+		if (err)
+			return err;
 		ticket = gda_get(v, cut.liova, cut.lkey, cut.riova, cut.rkey, cut.len,
 				 cut.left ? flags | GDA_DEFER : flags);
 	} while (ticket >= 0 && cut.left);
@@ -219,6 +223,8 @@ GDA_HELPER struct gda_shmem_outcome gda_shmem_outcome(int64_t ticket, uint64_t s
 /* May so many bytes be inline in the queue? */
 GDA_HELPER int gda_shmem_fits_inline(const struct gda_view *v, uint64_t bytes, uint64_t most)
 {
+	if (gda_view_unordered(v))
+		return bytes <= GDA_INLINE_SLOT || (bytes <= most && bytes <= v->max_inline);
 	return bytes <= GDA_INLINE_SLOT || (bytes <= most && v->mask >= GDA_INLINE_MAX / 32);
 }
 
@@ -430,7 +436,32 @@ GDA_HELPER int gda_shmem_queue_flush(const struct gda_shmem *s, const struct gda
 	return 1;
 }
 
-/* Wait for that read. */
+/*
+ * Where requests complete in any order: wait until all that was posted is done, and then for a read
+ * that is posted behind it. What others post meanwhile is left to the next quiet.
+ */
+GDA_SLOW int gda_shmem_queue_settle_each(const struct gda_shmem *s, const struct gda_shmem_peer *p,
+					 struct gda_shmem_qp *qp, uint64_t deadline)
+{
+	const struct gda_chunk *c = (const struct gda_chunk *)(uintptr_t)p->map.chunks;
+	struct gda_view *v = (struct gda_view *)(uintptr_t)qp->view;
+	uint64_t end = gda_handed_out(v);
+	int64_t ticket;
+	int err;
+
+	if (end == gda_load_acquire64(&qp->quiet))
+		return 0;
+	err = gda_quiet(v, deadline);
+	if (err)
+		return err;
+	ticket = gda_get(v, s->stage + 8, s->stage_key, c->iova, c->key, 8, 0);
+	err = gda_shmem_queue_wait(v, ticket, deadline);
+	if (!err)
+		gda_max64(&qp->quiet, (uint64_t)ticket == end ? end + 1 : end);
+	return err;
+}
+
+/* Wait for the read of gda_shmem_queue_flush(). */
 GDA_HELPER int gda_shmem_queue_settle(struct gda_shmem_qp *qp, uint64_t deadline)
 {
 	struct gda_view *v = (struct gda_view *)(uintptr_t)qp->view;

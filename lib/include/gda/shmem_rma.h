@@ -27,7 +27,8 @@ GDA_SLOW int64_t gda_shmem_nothing(struct gda_shmem *s, uint32_t pe, uint32_t fl
 
 	if (!p)
 		return -EINVAL;
-	return p->heap ? 0 : gda_nop(gda_shmem_queue(s, p, flags), gda_shmem_post_flags(flags));
+	return p->heap ? 0 : gda_post_nothing(gda_shmem_queue(s, p, flags),
+					      gda_shmem_post_flags(flags));
 }
 
 /* Begin a put; @most as for gda_shmem_queue_put(). With direct access it is done at once. */

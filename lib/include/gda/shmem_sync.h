@@ -18,26 +18,31 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-/* Wait for the reads of gda_shmem_queue_flush() on the queue pairs of a PE from @first to @end. */
-GDA_HELPER int gda_shmem_settle(const struct gda_shmem_peer *p, uint64_t first, uint64_t end,
-				uint64_t deadline)
+/* Wait for the reads of gda_shmem_flush() on the queue pairs of a PE from @first to @end. */
+GDA_HELPER int gda_shmem_settle(const struct gda_shmem *s, const struct gda_shmem_peer *p,
+				uint64_t first, uint64_t end, uint64_t deadline)
 {
 	struct gda_shmem_qp *qps = (struct gda_shmem_qp *)(uintptr_t)p->qps;
 	int err = 0, e;
 
 	for (; first < end; first++) {
-		e = gda_shmem_queue_settle(qps + first, deadline);
+		e = gda_shmem_unordered(s) ?
+		    gda_shmem_queue_settle_each(s, p, qps + first, deadline) :
+		    gda_shmem_queue_settle(qps + first, deadline);
 		err = err ? err : e;
 	}
 	return err;
 }
 
+/* Post those reads, unless they have to wait. */
 GDA_HELPER int gda_shmem_flush(const struct gda_shmem *s, const struct gda_shmem_peer *p,
 			       uint64_t first, uint64_t end)
 {
 	struct gda_shmem_qp *qps = (struct gda_shmem_qp *)(uintptr_t)p->qps;
 	int err = 0, e;
 
+	if (gda_shmem_unordered(s))
+		return 0;
 	for (; first < end; first++) {
 		e = gda_shmem_queue_flush(s, p, qps + first);
 		err = err ? err : e < 0 ? e : 0;
@@ -69,7 +74,7 @@ GDA_API int gda_shmem_quiet_qp(struct gda_shmem *s, uint32_t pe, uint32_t id,
 		return 0;
 	first = gda_qp_index(0, id, s->qps, 1);
 	err = gda_shmem_flush(s, p, first, first + 1);
-	return err ? err : gda_shmem_settle(p, first, first + 1, deadline);
+	return err ? err : gda_shmem_settle(s, p, first, first + 1, deadline);
 }
 
 /**
@@ -91,7 +96,7 @@ GDA_API int gda_shmem_quiet_pe(struct gda_shmem *s, uint32_t pe, uint64_t deadli
 	if (p->heap)
 		return 0;
 	err = gda_shmem_flush(s, p, 0, s->qps);
-	settled = gda_shmem_settle(p, 0, s->qps, deadline);
+	settled = gda_shmem_settle(s, p, 0, s->qps, deadline);
 	return err ? err : settled;
 }
 
@@ -112,7 +117,7 @@ GDA_SLOW int gda_shmem_queue_quiet(struct gda_shmem *s, uint64_t deadline)
 	for (pe = 0; pe < s->npes; pe++) {
 		if (gda_shmem_peer(s, pe)->heap)
 			continue;
-		e = gda_shmem_settle(gda_shmem_peer(s, pe), 0, s->qps, deadline);
+		e = gda_shmem_settle(s, gda_shmem_peer(s, pe), 0, s->qps, deadline);
 		err = err ? err : e;
 	}
 	return err;
@@ -147,7 +152,7 @@ GDA_API int gda_shmem_fence_pe(struct gda_shmem *s, uint32_t pe)
 		return -EINVAL;
 	gda_shmem_order();
 	/* one queue pair is in order; several have to be waited for */
-	return s->qps > 1 ? gda_shmem_quiet_pe(s, pe, 0) : 0;
+	return s->qps > 1 || gda_shmem_unordered(s) ? gda_shmem_quiet_pe(s, pe, 0) : 0;
 }
 
 /**
@@ -159,7 +164,7 @@ GDA_API int gda_shmem_fence_pe(struct gda_shmem *s, uint32_t pe)
 GDA_API int gda_shmem_fence(struct gda_shmem *s)
 {
 	gda_shmem_order();
-	return s->qps > 1 ? gda_shmem_quiet(s, 0) : 0;
+	return s->qps > 1 || gda_shmem_unordered(s) ? gda_shmem_quiet(s, 0) : 0;
 }
 
 /**
@@ -172,10 +177,11 @@ GDA_API int gda_shmem_fence(struct gda_shmem *s)
  */
 GDA_API int gda_shmem_fence_qp(struct gda_shmem *s, uint32_t pe, uint32_t id)
 {
-	(void)id;
 	if (gda_unlikely(pe >= s->npes))
 		return -EINVAL;
 	gda_shmem_order();
+	if (gda_shmem_unordered(s))
+		return gda_shmem_quiet_qp(s, pe, id, 0);
 	return 0;
 }
 
@@ -237,12 +243,24 @@ struct gda_shmem_signal {
 	uint32_t reserved;
 };
 
+/* Wait until a signal may be posted: where nothing is in order, until all before it is done. */
+GDA_HELPER int gda_shmem_before_signal(const struct gda_shmem *s, uint32_t pe, uint32_t flags)
+{
+	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
+
+	if (!gda_shmem_unordered(s) || p->heap)
+		return 0;
+	return gda_quiet(gda_shmem_queue(s, p, flags), 0);
+}
+
 /* Is it a signal? */
 GDA_HELPER int gda_shmem_check_signal(const struct gda_shmem *s,
 				      const struct gda_shmem_signal *signal)
 {
 	if (gda_unlikely(signal->op != GDA_SHMEM_SET && signal->op != GDA_SHMEM_ADD))
 		return -EINVAL;
+	if (gda_shmem_unordered(s) && signal->op == GDA_SHMEM_ADD)
+		return -EOPNOTSUPP;
 	return gda_unlikely(!gda_shmem_is_symmetric(s, signal->word, 8)) ? -EFAULT : 0;
 }
 
@@ -269,6 +287,8 @@ GDA_API int64_t gda_shmem_put_signal_nbi(struct gda_shmem *s, void *dest, const 
 		return ticket;
 	/* one doorbell for both; by queue the signal is behind the bytes on the same queue pair */
 	ticket = gda_shmem_begin_put(s, dest, source, bytes, pe, flags | GDA_DEFER, 0).ticket;
+	if (ticket >= 0)
+		ticket = gda_shmem_before_signal(s, pe, flags);
 	if (ticket < 0)
 		return ticket;
 	return gda_shmem_atomic64(s, signal->word, signal->op, signal->value, pe, flags);
@@ -299,6 +319,9 @@ GDA_API int gda_shmem_put_signal(struct gda_shmem *s, void *dest, const void *so
 	put = gda_shmem_begin_put(s, dest, source, bytes, pe, flags | GDA_DEFER, 0);
 	if (put.ticket < 0)
 		return (int)put.ticket;
+	err = gda_shmem_before_signal(s, pe, flags);
+	if (err)
+		return err;
 	ticket = gda_shmem_atomic64(s, signal->word, signal->op, signal->value, pe, flags);
 	err = ticket < 0 ? (int)ticket : 0;
 	if (put.source_free)
