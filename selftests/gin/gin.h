@@ -51,6 +51,12 @@ int g_alone(const struct g_test *test);
 int g_fail(const struct g_rank *r, const char *file, int line, const char *what, long long is,
 	   long long want);
 
+/* Do the queues complete in any order, and lack atomics? */
+static inline bool g_unordered(const struct g_rank *r)
+{
+	return gda_view_unordered(gda_gin_view(gda_gin_queue(r->gin, 0, 0)));
+}
+
 /* Memory of @bytes, zeroed, as a window; for G_MAX of them at a time. */
 int g_window(struct g_rank *r, size_t bytes, uint32_t flags, unsigned char **mem,
 	     struct gda_window **w);

@@ -20,7 +20,7 @@ static void gda_gin_fill(struct gda_gin_world *w, uint32_t context, uint64_t *ta
 {
 	uint64_t own = w->shared + 8 * context * w->shared_words;
 	struct gda_gin *gin = &w->gins[context];
-	uint32_t i;
+	uint64_t i;
 
 	gin->size = sizeof(*gin);
 	gin->version = GDA_GIN_VERSION;
@@ -47,7 +47,7 @@ static void gda_gin_fill(struct gda_gin_world *w, uint32_t context, uint64_t *ta
 	for (i = 0; i < w->slots; i++)
 		tables[i] = w->arrivals ?
 			(uintptr_t)&gda_counter_memory(w->arrivals[context * w->slots + i])->value :
-			own + 8 * (uint64_t)i;
+			own + 8 * gda_gin_word_at(w, i);
 }
 
 static int gda_gin_tables_create(struct gda_gin_world *w)
@@ -119,6 +119,8 @@ static int gda_gin_world_create(struct gda_comm *ranks, struct gda_context *ctx,
 	w->ranks = ranks;
 	w->ctx = ctx;
 	w->attr = *attr;
+	if (gda_cqe_unordered(attr->dialect) && !(attr->flags & GDA_GIN_ARRIVAL))
+		w->attr.flags |= GDA_GIN_SENDERS;
 	w->cuda = attr->cuda;
 	w->place = attr->place;
 	w->view.rank = gda_comm_rank(ranks);
@@ -165,6 +167,27 @@ static int gda_gin_read_attr(const struct gda_gin_attr *theirs, uint32_t flags, 
 	return err;
 }
 
+/* Choose the dialect, and what it decides; kernels post in the first one alone. */
+static int gda_gin_dialect(struct gda_gin_attr *a, uint64_t spoken)
+{
+	int err;
+
+	if (a->cuda && a->dialect > GDA_WQE_FIRST)
+		return gda_because(-EOPNOTSUPP,
+				   "dialect %u: kernels do not post in it: set it to 0",
+				   a->dialect);
+	if (a->cuda)
+		a->dialect = GDA_WQE_FIRST;
+	err = gda_dialect_choose(&a->dialect, spoken);
+	if (err || !gda_cqe_unordered(a->dialect))
+		return err;
+	if (a->flags & (GDA_GIN_CHECKED | GDA_GIN_NEED_VA))
+		return gda_because(-EOPNOTSUPP,
+				   "dialect %u has no atomics (GDA_CAN_ATOMIC), which GDA_CHECK and GDA_GIN_NEED_VA need: leave them out",
+				   a->dialect);
+	return 0;
+}
+
 /* If posters shall be a GPU, can it post to such a communicator? */
 static int gda_gin_check_cuda(struct gda_context *ctx, const struct gda_gin_attr *a)
 {
@@ -182,9 +205,9 @@ static int gda_gin_check_cuda(struct gda_context *ctx, const struct gda_gin_attr
 	return 0;
 }
 
-GDA_EXPORT int gda_gin_create_sized(struct gda_comm *ranks, struct gda_context *ctx,
-				    const struct gda_gin_attr *attr, uint32_t flags,
-				    uint32_t layout, struct gda_gin_comm **comm)
+GDA_EXPORT int gda_gin_create_spoken(struct gda_comm *ranks, struct gda_context *ctx,
+				     const struct gda_gin_attr *attr, uint32_t flags,
+				     uint32_t layout, uint64_t spoken, struct gda_gin_comm **comm)
 {
 	struct gda_gin_world *w = NULL;
 	struct gda_gin_attr a;
@@ -192,6 +215,8 @@ GDA_EXPORT int gda_gin_create_sized(struct gda_comm *ranks, struct gda_context *
 
 	if (!err)
 		err = gda_gin_check_cuda(ctx, &a);
+	if (!err)
+		err = gda_gin_dialect(&a, spoken);
 	err = gda_gin_agree_attr(ranks, &a, err);
 	if (!err)
 		err = gda_gin_world_create(ranks, ctx, &a, &w);
@@ -199,6 +224,13 @@ GDA_EXPORT int gda_gin_create_sized(struct gda_comm *ranks, struct gda_context *
 		*comm = &w->view;
 	return gda_called(err, "gda_gin_create", "%u ranks, flags %#x", gda_comm_size(ranks),
 			  a.flags);
+}
+
+GDA_EXPORT int gda_gin_create_sized(struct gda_comm *ranks, struct gda_context *ctx,
+				    const struct gda_gin_attr *attr, uint32_t flags,
+				    uint32_t layout, struct gda_gin_comm **comm)
+{
+	return gda_gin_create_spoken(ranks, ctx, attr, flags, layout, 1ULL << GDA_WQE_FIRST, comm);
 }
 
 GDA_EXPORT void gda_gin_destroy(struct gda_gin_comm *comm)

@@ -74,6 +74,9 @@ int gda_gin_agree_attr(struct gda_comm *ranks, const struct gda_gin_attr *attr, 
 
 /* queues.c */
 
+/* The first word of slot @slot: with senders' words a signal has as many as there are ranks. */
+uint64_t gda_gin_word_at(const struct gda_gin_world *w, uint64_t slot);
+
 /* Create, connect and describe all queues; collective. */
 int gda_gin_queues_create(struct gda_gin_world *w);
 void gda_gin_queues_destroy(struct gda_gin_world *w);

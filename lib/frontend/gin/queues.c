@@ -57,6 +57,7 @@ static int gda_gin_queue_create(struct gda_gin_world *w, uint32_t context, uint3
 	struct gda_qp_attr attr = {
 		.size = sizeof(attr),
 		.sq_depth = w->attr.depth,
+		.dialect = w->attr.dialect,
 		.timeout_ns = w->attr.timeout_ns,
 		.recv_counter = gda_gin_arrivals(w, context, endpoint, peer),
 	};
@@ -77,7 +78,10 @@ static int gda_gin_queue_create(struct gda_gin_world *w, uint32_t context, uint3
 		q->tags = (uintptr_t)calloc(w->attr.depth, sizeof(uint64_t));
 	if (w->attr.flags & GDA_GIN_CHECKED)
 		q->sums = (uintptr_t)calloc(w->attr.depth, 3 * sizeof(uint64_t));
-	if ((w->attr.counters && !q->tags) || (w->attr.flags & GDA_GIN_CHECKED && !q->sums))
+	if (w->attr.flags & GDA_GIN_SENDERS)
+		q->sent = (uintptr_t)calloc(w->attr.signals + w->attr.barriers + 1, sizeof(uint64_t));
+	if ((w->attr.counters && !q->tags) || (w->attr.flags & GDA_GIN_CHECKED && !q->sums) ||
+	    (w->attr.flags & GDA_GIN_SENDERS && !q->sent))
 		return -ENOMEM;
 	return 0;
 }
@@ -113,14 +117,24 @@ static int gda_gin_arrivals_create(struct gda_gin_world *w)
 	return gda_because_last(err);
 }
 
+uint64_t gda_gin_word_at(const struct gda_gin_world *w, uint64_t slot)
+{
+	uint64_t signals = w->attr.signals;
+
+	if (!(w->attr.flags & GDA_GIN_SENDERS))
+		return slot;
+	return slot < signals ? slot * w->view.nranks : slot + signals * (w->view.nranks - 1);
+}
+
 static int gda_gin_memory_create(struct gda_gin_world *w)
 {
+	uint32_t access = GDA_ACCESS_LOCAL_WRITE | GDA_ACCESS_REMOTE_READ | GDA_ACCESS_REMOTE_ATOMIC;
 	bool checked = w->attr.flags & GDA_GIN_CHECKED;
 	size_t bytes;
 	void *p;
 	int err;
 
-	w->memory_words = w->slots + (checked ? 2 * (size_t)w->attr.signals : 0) +
+	w->memory_words = gda_gin_word_at(w, w->slots) + (checked ? 2 * (size_t)w->attr.signals : 0) +
 			  (size_t)w->endpoints * w->view.nranks;
 	bytes = w->memory_words * w->attr.contexts * sizeof(uint64_t);
 	err = gda_cuda_pages_alloc(w->cuda, bytes, &p);
@@ -129,8 +143,9 @@ static int gda_gin_memory_create(struct gda_gin_world *w)
 	w->memory = p;
 	w->shared = (uintptr_t)p;
 	w->shared_words = w->memory_words;
-	err = gda_mr_reg(w->ctx, p, bytes, GDA_ACCESS_LOCAL_WRITE | GDA_ACCESS_REMOTE_READ |
-			 GDA_ACCESS_REMOTE_ATOMIC, 0, &w->mr);
+	if (w->attr.flags & GDA_GIN_SENDERS)
+		access |= GDA_ACCESS_REMOTE_WRITE;
+	err = gda_mr_reg(w->ctx, p, bytes, access, 0, &w->mr);
 	w->shared_mr = w->mr;
 	return err ? gda_because_last(err) : gda_gin_gpu_signals_create(w);
 }
@@ -323,6 +338,7 @@ void gda_gin_queues_destroy(struct gda_gin_world *w)
 	for (i = 0; w->queues && i < n; i++) {
 		free((void *)(uintptr_t)w->queues[i].tags);
 		free((void *)(uintptr_t)w->queues[i].sums);
+		free((void *)(uintptr_t)w->queues[i].sent);
 	}
 	gda_gin_gpu_signals_destroy(w);
 	n = (size_t)w->attr.contexts * w->slots;

@@ -42,7 +42,6 @@ static int gda_gin_attr_ranges(const struct gda_gin_attr *a, uint32_t nranks)
 		{ "signals", a->signals, 1U << 20 },
 		{ "counters", a->counters, GDA_GIN_MAX_COUNTERS },
 		{ "barriers", a->barriers, 4096 },
-		{ "reserved", a->reserved, 0 },
 		{ "reserved2", a->reserved2, 0 },
 	};
 	int err = gda_ranges_check(ranges, sizeof(ranges) / sizeof(ranges[0]));

@@ -20,7 +20,8 @@
  *                   %GDA_GIN_SHARE_THREAD, and by nobody else; %GDA_DEFER aggregates: the
  *                   doorbell is left to a later verb or flush.
  *
- * On RC queues, weak and strong cost the same. Flags should be constants, so that the compiler
+ * On RC queues, weak and strong cost the same; where nothing is in order (%GDA_GIN_SENDERS) a strong
+ * one waits for all that was posted to the peer, a weak one for its own put. Flags should be constants, so that the compiler
  * folds them. A put with a signal is one reservation, two entries, one doorbell; by arrival
  * (%GDA_GIN_ARRIVAL) one entry and no atomic.
  *
@@ -40,150 +41,6 @@ extern "C" {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
-
-/**
- * define GDA_GIN_SIGNAL - add to gda_gin_how.signal of the peer
- */
-#define GDA_GIN_SIGNAL		(1U << 16)
-/**
- * define GDA_GIN_VA - add to the word at gda_gin_how.at of the peer
- */
-#define GDA_GIN_VA		(1U << 17)
-/**
- * define GDA_GIN_ADD - add gda_gin_how.add; without it, Inc
- *
- * Inc is Add of 1, but not to be mixed with it unless the signal is reset in between.
- */
-#define GDA_GIN_ADD		(1U << 18)
-/**
- * define GDA_GIN_WEAK - the signal reports only its own put
- */
-#define GDA_GIN_WEAK		(1U << 19)
-/**
- * define GDA_GIN_COUNTER - tick gda_gin_how.counter
- */
-#define GDA_GIN_COUNTER		(1U << 20)
-/**
- * define GDA_GIN_SKIP_CREDIT - the caller knows that there is room in the queue
- *
- * G-19. A hint: room is checked nevertheless, at the cost of a comparison.
- */
-#define GDA_GIN_SKIP_CREDIT	(1U << 21)
-
-/**
- * struct gda_gin_how - the actions and flags of a verb
- * @flags: GDA_GIN_*, and of the flags of gda_put() %GDA_EXCLUSIVE, %GDA_DEFER and %GDA_NOWAIT
- * @signal: with %GDA_GIN_SIGNAL
- * @counter: with %GDA_GIN_COUNTER
- * @reserved: 0
- * @add: with %GDA_GIN_ADD
- * @at: with %GDA_GIN_VA: a multiple of 8, in a window with %GDA_WINDOW_STRICT
- *
- * Passed by value, so it never grows.
- */
-struct gda_gin_how {
-	unsigned int flags;
-	uint32_t signal;
-	uint32_t counter;
-	uint32_t reserved;
-	uint64_t add;
-	struct gda_gin_place at;
-};
-
-/**
- * gda_gin_plain - make the struct gda_gin_how of a verb that only moves data
- * @flags: %GDA_EXCLUSIVE, %GDA_DEFER, %GDA_NOWAIT, %GDA_GIN_SKIP_CREDIT
- *
- * Return: the actions and flags, for a verb.
- */
-GDA_API struct gda_gin_how gda_gin_plain(unsigned int flags)
-{
-	struct gda_gin_how how;
-
-	how.flags = flags;
-	how.signal = 0;
-	how.counter = 0;
-	how.reserved = 0;
-	how.add = 1;
-	how.at = gda_at(0, 0);
-	return how;
-}
-
-/**
- * gda_gin_inc - make a struct gda_gin_how: add 1 to a signal of the peer
- * @signal: number of the signal
- * @flags: %GDA_EXCLUSIVE, %GDA_DEFER, %GDA_NOWAIT, %GDA_GIN_SKIP_CREDIT, %GDA_GIN_WEAK
- *
- * Return: the actions and flags, for a verb.
- */
-GDA_API struct gda_gin_how gda_gin_inc(uint32_t signal, unsigned int flags)
-{
-	struct gda_gin_how how = gda_gin_plain(flags | GDA_GIN_SIGNAL);
-
-	how.signal = signal;
-	return how;
-}
-
-/**
- * gda_gin_add - make a struct gda_gin_how: add to a signal of the peer
- * @signal: number of the signal
- * @add: value to add, modulo 2^64
- * @flags: %GDA_EXCLUSIVE, %GDA_DEFER, %GDA_NOWAIT, %GDA_GIN_SKIP_CREDIT, %GDA_GIN_WEAK
- *
- * Return: the actions and flags, for a verb.
- */
-GDA_API struct gda_gin_how gda_gin_add(uint32_t signal, uint64_t add, unsigned int flags)
-{
-	struct gda_gin_how how = gda_gin_inc(signal, flags | GDA_GIN_ADD);
-
-	how.add = add;
-	return how;
-}
-
-/**
- * gda_gin_inc_at - make a struct gda_gin_how: add 1 to a word of a window of the peer
- * @at: the word
- * @flags: %GDA_EXCLUSIVE, %GDA_DEFER, %GDA_NOWAIT, %GDA_GIN_SKIP_CREDIT, %GDA_GIN_WEAK
- *
- * Return: the actions and flags, for a verb.
- */
-GDA_API struct gda_gin_how gda_gin_inc_at(struct gda_gin_place at, unsigned int flags)
-{
-	struct gda_gin_how how = gda_gin_plain(flags | GDA_GIN_VA);
-
-	how.at = at;
-	return how;
-}
-
-/**
- * gda_gin_add_at - make a struct gda_gin_how: add to a word of a window of the peer
- * @at: the word
- * @add: value to add, modulo 2^64
- * @flags: %GDA_EXCLUSIVE, %GDA_DEFER, %GDA_NOWAIT, %GDA_GIN_SKIP_CREDIT, %GDA_GIN_WEAK
- *
- * Return: the actions and flags, for a verb.
- */
-GDA_API struct gda_gin_how gda_gin_add_at(struct gda_gin_place at, uint64_t add, unsigned int flags)
-{
-	struct gda_gin_how how = gda_gin_inc_at(at, flags | GDA_GIN_ADD);
-
-	how.add = add;
-	return how;
-}
-
-/**
- * gda_gin_count - add the tick of a counter to a struct gda_gin_how
- * @how: actions and flags: gda_gin_plain(), gda_gin_inc() and others make it
- * @counter: number of the counter
- *
- * Return: the actions and flags, for a verb.
- */
-GDA_API struct gda_gin_how gda_gin_count(struct gda_gin_how how, uint32_t counter)
-{
-	how.flags |= GDA_GIN_COUNTER;
-	how.counter = counter;
-	return how;
-}
 
 /**
  * struct gda_gin_known - the part that a verb needs of its context and queue
@@ -236,6 +93,8 @@ GDA_HELPER int gda_gin_route(const struct gda_gin *gin, uint32_t peer,
 	uint32_t endpoint = 0;
 	int err;
 
+	if (how->flags & GDA_GIN_VA && gda_gin_senders(gin))
+		return -EOPNOTSUPP;
 	if (how->flags & (GDA_GIN_SIGNAL | GDA_GIN_VA) && gin->flags & GDA_GIN_ARRIVAL) {
 		if (how->flags & (GDA_GIN_VA | GDA_GIN_ADD) || !(how->flags & GDA_GIN_WEAK))
 			return -EOPNOTSUPP;
@@ -392,14 +251,16 @@ GDA_HELPER struct gda_gin_transfer gda_gin_transfer(struct gda_gin_place remote,
 /*
  * Post all pieces of a transfer but the last one, which is left in @wr (G-21). With signals by
  * arrival they must not be counted, so they use another queue than the last one, and must have
- * arrived before it is posted.
+ * arrived before it is posted; so they must in a dialect without %GDA_CAN_ORDER, where the last
+ * one's ticket would not stand for them.
  */
 GDA_SLOW int gda_gin_pieces(const struct gda_gin *gin, uint32_t peer, struct gda_gin_transfer *t,
 			    struct gda_gin_wr *wr, const struct gda_gin_how *how)
 {
 	struct gda_gin_queue *q = gda_gin_queue(gin, 0, peer);
 	unsigned int flags = how->flags & GDA_POST_FLAGS;
-	int apart = how->flags & GDA_GIN_SIGNAL && gin->flags & GDA_GIN_ARRIVAL, more = 0, err;
+	int apart = (how->flags & GDA_GIN_SIGNAL && gin->flags & GDA_GIN_ARRIVAL) ||
+		    gda_view_unordered(gda_gin_view(q)), more = 0, err;
 
 	for (;;) {
 		gda_gin_piece(gin->rank, peer, t, wr);
@@ -455,6 +316,14 @@ GDA_HELPER int gda_gin_prepare(const struct gda_gin *gin, uint32_t peer,
 	return whole;
 }
 
+/* Does a verb's signal have to wait for what it reports? @dialect is a constant mostly. */
+GDA_HELPER int gda_gin_fences(const struct gda_gin *gin, uint32_t dialect,
+			      const struct gda_gin_how *how)
+{
+	return gda_cqe_unordered(dialect) && how->flags & GDA_GIN_SIGNAL &&
+	       !(gin->flags & GDA_GIN_ARRIVAL);
+}
+
 GDA_HELPER int gda_gin_put_by(struct gda_gin *gin, struct gda_gin_port port, uint32_t peer,
 			      const struct gda_gin_transfer *t, const struct gda_gin_how *how)
 {
@@ -462,6 +331,7 @@ GDA_HELPER int gda_gin_put_by(struct gda_gin *gin, struct gda_gin_port port, uin
 	unsigned int flags = how->flags & 0xffff;
 	struct gda_gin_target to;
 	struct gda_gin_wr wr;
+	int64_t ticket;
 	int err;
 
 	err = gda_gin_aim(gin, &known, peer, how, gin->flags & GDA_GIN_ARRIVAL, &to);
@@ -471,9 +341,12 @@ GDA_HELPER int gda_gin_put_by(struct gda_gin *gin, struct gda_gin_port port, uin
 	if (gda_unlikely(err))
 		return err;
 	gda_gin_announce(gin, peer, how);
-	if (to.set)
+	if (to.set && !gda_gin_fences(gin, port.dialect, how))
 		return gda_gin_post_pair(gin, port, &wr, &to, flags);
-	return gda_gin_post(gin, port, 0, &wr, flags);
+	ticket = gda_gin_post(gin, port, 0, &wr, flags);
+	if (ticket >= 0 && gda_gin_fences(gin, port.dialect, how))
+		return gda_gin_signal_fenced(gin, port.q, ticket, how);
+	return ticket < 0 ? (int)ticket : 0;
 }
 
 GDA_HELPER int gda_gin_get_by(struct gda_gin *gin, struct gda_gin_port port, uint32_t peer,
@@ -481,10 +354,12 @@ GDA_HELPER int gda_gin_get_by(struct gda_gin *gin, struct gda_gin_port port, uin
 {
 	struct gda_gin_wr wr;
 	int err = gda_gin_prepare(gin, peer, t, &wr, how);
+	int64_t ticket;
 
 	if (gda_unlikely(err))
 		return err;
-	return gda_gin_post(gin, port, 1, &wr, how->flags & 0xffff);
+	ticket = gda_gin_post(gin, port, 1, &wr, how->flags & 0xffff);
+	return ticket < 0 ? (int)ticket : 0;
 }
 
 GDA_HELPER int gda_gin_move_by(struct gda_gin *gin, struct gda_gin_port port, uint32_t peer,
@@ -572,6 +447,8 @@ GDA_HELPER int gda_gin_put_value_by(struct gda_gin *gin, struct gda_gin_port por
 	if (gda_unlikely(err))
 		return err;
 	gda_gin_announce(gin, peer, how);
+	if (gda_gin_fences(gin, port.dialect, how))
+		to.set = 0;
 	gda_gin_make_pair(port, gin, value, &to, w);
 	n = w[0].slots + (to.set ? w[1].slots : 0);
 	err = gda_reserve(v, n, &flags, &index);
@@ -582,6 +459,8 @@ GDA_HELPER int gda_gin_put_value_by(struct gda_gin *gin, struct gda_gin_port por
 		gda_wqe_store(gda_sq(v, port.dialect), index + w[0].slots, &w[1],
 			      flags & GDA_SOLICITED);
 	gda_publish(v, port.dialect, index, n, flags);
+	if (gda_gin_fences(gin, port.dialect, how))
+		return gda_gin_signal_fenced(gin, port.q, (int64_t)index, how);
 	return 0;
 }
 
@@ -682,6 +561,8 @@ GDA_HELPER int gda_gin_signal_checked(struct gda_gin *gin, uint32_t peer,
 	if (gda_unlikely(err))
 		return err;
 	gda_gin_announce(gin, peer, how);
+	if (gda_gin_senders(gin))
+		return gda_gin_signal_fenced(gin, q, -1, how);
 	if (to.set)
 		return gda_gin_post_plain(q, gda_gin_wr_add(&known, &to), how->flags & 0xffff);
 	return gda_gin_post_plain(q, gda_wr_put(0, 0, 0, 0, 0), how->flags & 0xffff);

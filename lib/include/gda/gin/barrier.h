@@ -9,7 +9,7 @@
 #ifndef GDA_GIN_BARRIER_H
 #define GDA_GIN_BARRIER_H
 
-#include <gda/gin/flush.h>
+#include <gda/gin/fenced.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -110,6 +110,8 @@ GDA_SLOW int gda_gin_barrier_send(const struct gda_gin_barrier *b, uint32_t peer
 
 	if (!q)
 		return -ENOTCONN;
+	if (gda_gin_senders(gin))
+		return gda_gin_barrier_fenced(gin, q, b->index, b->flags);
 	if (!(gin->flags & GDA_GIN_ARRIVAL)) {
 		ticket = gda_fetch_add(gda_gin_view(q), q->fetched, q->lkey,
 				       q->signals + 8ULL * gda_gin_barrier_slot(gin, b->index,

@@ -118,7 +118,7 @@ GDA_API int gda_gin_test(struct gda_gin *gin, struct gda_gin_request *request)
 	for (;;) {
 		struct gda_gin_queue *q = gda_gin_queue(gin, request->endpoint, request->peer);
 		int done = request->ticket < 0 ? 1 :
-			   gda_test(gda_gin_view(q), request->ticket);
+			   gda_test_through(gda_gin_view(q), request->ticket);
 
 		if (done < 0)
 			return -EIO;
@@ -159,18 +159,23 @@ GDA_API int gda_gin_wait(struct gda_gin *gin, struct gda_gin_request *request,
 
 /*
  * Wait until all that was put to a peer through @q has arrived: a read behind it tells, because it
- * is later work of the same queue, whereas the completion of a write does not tell.
+ * is later work of the same queue, whereas the completion of a write does not tell. In a dialect
+ * without %GDA_CAN_ORDER the read is posted when what is before it is done.
  */
 GDA_SLOW int gda_gin_drain(const struct gda_gin *gin, struct gda_gin_queue *q,
 			   unsigned int flags, uint64_t deadline)
 {
 	struct gda_view *v = gda_gin_view(q);
 	int64_t ticket;
+	int err;
 
 	if (!gda_handed_out(v))
 		return 0;
 	if (!deadline)
 		deadline = gda_clock_ns() + gin->timeout_ns;
+	err = gda_view_unordered(v) ? gda_quiet(v, deadline) : 0;
+	if (err)
+		return err;
 	ticket = gda_get(v, q->fetched, q->lkey, q->signals, q->rkey, 8, flags);
 	return gda_wait(v, ticket, deadline);
 }

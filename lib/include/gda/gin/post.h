@@ -6,9 +6,9 @@
  * Counters. The poster tags the slot of a put that asks for one, before it publishes it: the slot's
  * index and the counter. A thread that polls completions takes the tags of slots that are done,
  * each only once, by a compare-swap to zero, and ticks the counters. A slot is reserved again only
- * when its last put is done, so a poster that finds an older tag ticks that one's counter. So
- * nothing is counted early, nothing twice, and the order of completions between queues does not
- * matter (E-12, E-20).
+ * when its last put is done, so a poster that finds an older tag ticks that one's counter; in a
+ * dialect without %GDA_CAN_ORDER it waits for that put before. So nothing is counted early, nothing
+ * twice, and the order of completions does not matter (E-12, E-20).
  */
 #ifndef GDA_GIN_POST_H
 #define GDA_GIN_POST_H
@@ -75,6 +75,37 @@ GDA_SLOW void gda_gin_tick(const struct gda_gin *gin, struct gda_gin_queue *q, u
 	gda_add64(gda_gin_word64(gin->counts, counter), 1);
 }
 
+/* Was the request at @index executed? It is done. */
+GDA_HELPER int gda_gin_succeeded(const struct gda_gin_queue *q, uint64_t index)
+{
+	const struct gda_view *v = gda_gin_view(q);
+
+	return !gda_view_unordered(v) || gda_cqe_outcome(gda_wqe_other(v->dialect), v, index) > 0;
+}
+
+/*
+ * A slot with @tag was reserved again. Where requests complete in any order the slot is free before
+ * its request is done, so wait for that; without gda_wait(), which may ring for a slot that the
+ * caller has not written.
+ */
+GDA_SLOW void gda_gin_tick_late(const struct gda_gin *gin, struct gda_gin_queue *q, uint64_t tag)
+{
+	struct gda_view *v = gda_gin_view(q);
+	uint64_t deadline = 0;
+	unsigned int polls;
+	int done, err = 0;
+
+	for (polls = 1; !err; polls++) {
+		done = gda_test(v, (int64_t)(tag >> GDA_GIN_TAG_BITS));
+		if (done)
+			break;
+		gda_rest(v, polls, GDA_RELAX_DONE);
+		err = gda_expired(v, polls, &deadline);
+	}
+	if (!err && done > 0)
+		gda_gin_tick(gin, q, tag);
+}
+
 /* Tag slot @index, which is reserved and not published, as a put that ticks counter @count - 1. */
 GDA_HELPER void gda_gin_tag(const struct gda_gin *gin, struct gda_gin_queue *q, uint64_t index,
 			    uint32_t count)
@@ -83,7 +114,9 @@ GDA_HELPER void gda_gin_tag(const struct gda_gin *gin, struct gda_gin_queue *q, 
 	uint64_t old = gda_exchange64(gda_gin_word64(gda_fixed64(&q->tags), slot),
 				      index << GDA_GIN_TAG_BITS | count);
 
-	if (gda_unlikely(old))
+	if (gda_unlikely(old) && gda_view_unordered(gda_gin_view(q)))
+		gda_gin_tick_late(gin, q, old);
+	else if (gda_unlikely(old))
 		gda_gin_tick(gin, q, old);
 }
 
@@ -101,7 +134,8 @@ GDA_SLOW void gda_gin_take(const struct gda_gin *gin, struct gda_gin_queue *q, u
 		uint64_t *word = gda_gin_word64(q->tags, (uint32_t)i & mask);
 		uint64_t tag = gda_load_relaxed64(word);
 
-		if (tag && tag >> GDA_GIN_TAG_BITS < done && gda_cas64(word, &tag, 0))
+		if (tag && tag >> GDA_GIN_TAG_BITS < done && gda_cas64(word, &tag, 0) &&
+		    gda_gin_succeeded(q, tag >> GDA_GIN_TAG_BITS))
 			gda_gin_tick(gin, q, tag);
 	}
 	gda_max64(&q->credited, done);
@@ -116,6 +150,10 @@ GDA_SLOW void gda_gin_credit(const struct gda_gin *gin, struct gda_gin_queue *q)
 	gda_progress(v);
 	done = gda_poll(v, 0);
 	failed = gda_load_acquire64(&v->error_index);
+	if (gda_view_unordered(v)) {
+		done = gda_load_acquire64(&v->done);
+		failed = done;
+	}
 	gda_gin_take(gin, q, done > failed ? failed : done);
 }
 
@@ -196,9 +234,9 @@ GDA_HELPER struct gda_gin_port gda_gin_port_other(struct gda_gin_queue *q)
 	return port;
 }
 
-/* Post one write or read. */
-GDA_HELPER int gda_gin_post(const struct gda_gin *gin, struct gda_gin_port port, int get,
-			    const struct gda_gin_wr *wr, unsigned int flags)
+/* Post one write or read. Return: its ticket, or a negative errno. */
+GDA_HELPER int64_t gda_gin_post(const struct gda_gin *gin, struct gda_gin_port port, int get,
+				const struct gda_gin_wr *wr, unsigned int flags)
 {
 	struct gda_wqe w = gda_wqe_make(port.dialect, gda_gin_wr_of(wr, get));
 	struct gda_view *v = gda_gin_view(port.q);
@@ -215,7 +253,7 @@ GDA_HELPER int gda_gin_post(const struct gda_gin *gin, struct gda_gin_port port,
 	}
 	gda_wqe_store(gda_sq(v, port.dialect), index, &w, flags & GDA_SOLICITED);
 	gda_publish(v, port.dialect, index, w.slots, flags);
-	return 0;
+	return (int64_t)index;
 }
 
 /* Post a work request that ticks no counter, in the dialect of the queue. */

@@ -70,6 +70,15 @@ extern "C" {
  * polls memory of its own GPU; without this flag it polls host memory, across the bus.
  */
 #define GDA_GIN_SIGNALS_GPU	(1U << 5)
+/**
+ * define GDA_GIN_SENDERS - set by gda_gin_create() if the queues have no order and no atomics
+ *
+ * In gda_gin.flags, not by programs; not with %GDA_GIN_ARRIVAL. Each sender then has a word of its
+ * own for each signal, and a verb with a signal waits until what the signal reports is done: with a
+ * strong one all that was posted to the peer, with %GDA_GIN_WEAK its own put. %GDA_GIN_VA returns
+ * -EOPNOTSUPP.
+ */
+#define GDA_GIN_SENDERS		(1U << 6)
 
 /**
  * enum gda_gin_connect - the peers to which a rank has queues, besides itself
@@ -111,7 +120,7 @@ enum gda_gin_sharing {
  * @signals: signals of each context, numbered from 0
  * @counters: counters of each context, at most %GDA_GIN_MAX_COUNTERS
  * @barriers: barriers of each context
- * @reserved: must be 0
+ * @dialect: enum gda_dialect of gda/ioctl.h, of the queues; 0: as gda_qp_attr.dialect
  * @timeout_ns: bound of waits without a deadline; 0: one second
  * @cuda: the GPU that posts, opened with the same context; NULL: CPU threads post
  * @place: with @cuda: as gda_cuda_qp_attr.place, of the queues
@@ -131,7 +140,7 @@ struct gda_gin_attr {
 	uint32_t signals;
 	uint32_t counters;
 	uint32_t barriers;
-	uint32_t reserved;
+	uint32_t dialect;
 	uint64_t timeout_ns;
 	struct gda_cuda *cuda;
 	uint32_t place;
@@ -147,6 +156,10 @@ struct gda_gin_attr {
  * @rkey: key of @signals
  * @lkey: key of @fetched
  * @sums: address of the checksums of sources in flight, by slot, or 0: see gda/gin/check.h
+ * @sent: %GDA_GIN_SENDERS: a 64-bit word for each signal and barrier, the sum of what was added
+ * @behind: %GDA_GIN_SENDERS: ticket of the newest store of such a sum, plus 1; 0: none
+ * @sending: %GDA_GIN_SENDERS: 1 while a thread stores a sum
+ * @reserved2: 0
  * @reserved: 0
  * @credited: tags of all slots below were taken
  *
@@ -160,7 +173,11 @@ struct gda_gin_queue {
 	uint32_t rkey;
 	uint32_t lkey;
 	uint64_t sums;
-	uint64_t reserved[9];
+	uint64_t sent;
+	uint64_t behind;
+	uint32_t sending;
+	uint32_t reserved2;
+	uint64_t reserved[6];
 	uint64_t credited;
 };
 
@@ -259,6 +276,23 @@ int gda_gin_create_sized(struct gda_comm *ranks, struct gda_context *ctx,
 			 struct gda_gin_comm **comm);
 
 /**
+ * gda_gin_create_spoken - gda_gin_create_sized(), for callers that also know which dialects they
+ * speak
+ * @ranks: the ranks
+ * @ctx: the caller's context
+ * @attr: attributes of the communicator
+ * @flags: added to those of @attr
+ * @layout: as of gda_gin_create_sized()
+ * @spoken: a bit for each enum gda_dialect, as %GDA_SPOKEN
+ * @comm: receives the communicator
+ *
+ * Return: as gda_gin_create(); -EOPNOTSUPP also if @spoken lacks the dialect of the queues.
+ */
+int gda_gin_create_spoken(struct gda_comm *ranks, struct gda_context *ctx,
+			  const struct gda_gin_attr *attr, uint32_t flags, uint32_t layout,
+			  uint64_t spoken, struct gda_gin_comm **comm);
+
+/**
  * gda_gin_create - create a communicator with its contexts, signals and counters
  * @ranks: the ranks, which must outlive the communicator
  * @ctx: the caller's context, of queues and memory, which must outlive the communicator; so must
@@ -285,9 +319,9 @@ GDA_HOST_API int gda_gin_create(struct gda_comm *ranks, struct gda_context *ctx,
 	uint32_t flags = 0;
 #endif
 
-	return gda_gin_create_sized(ranks, ctx, attr, flags,
-				    (uint32_t)(sizeof(struct gda_gin_comm) << 16 |
-					       sizeof(struct gda_gin)), comm);
+	return gda_gin_create_spoken(ranks, ctx, attr, flags,
+				     (uint32_t)(sizeof(struct gda_gin_comm) << 16 |
+						sizeof(struct gda_gin)), GDA_SPOKEN, comm);
 }
 
 /**

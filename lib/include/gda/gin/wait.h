@@ -144,10 +144,12 @@ GDA_SLOW void gda_gin_progress(const struct gda_gin *gin, int ring)
 
 /**
  * struct gda_gin_value - a word that is read or waited for
- * @word: the word
+ * @word: the word, the first of @words
  * @zero: the value of it that counts as 0
  * @bits: number of bits that count
  * @counts: it is a counter, which only changes when a thread polls completions
+ * @words: consecutive words whose sum it is
+ * @unused: 0
  *
  * Not for programs: it exists only during a verb.
  */
@@ -156,13 +158,30 @@ struct gda_gin_value {
 	uint64_t zero;
 	uint32_t bits;
 	uint32_t counts;
+	uint32_t words;
+	uint32_t unused;
 };
+
+/* Has each sender words of its own for signals? In programs that speak no such dialect a constant. */
+GDA_HELPER int gda_gin_senders(const struct gda_gin *gin)
+{
+	return GDA_WQE_UNORDERED && gin->flags & GDA_GIN_SENDERS;
+}
+
+/* With %GDA_GIN_SENDERS: the number of the word of @sender, for a signal or a barrier behind them. */
+GDA_HELPER uint64_t gda_gin_word_of(const struct gda_gin *gin, uint32_t index, uint32_t sender)
+{
+	return (uint64_t)index * gin->nranks + sender;
+}
 
 GDA_HELPER uint64_t gda_gin_value(const struct gda_gin_value *value)
 {
-	uint64_t mask = UINT64_MAX >> (64 - value->bits);
+	uint64_t mask = UINT64_MAX >> (64 - value->bits), sum = gda_nic_load64(value->word);
+	uint32_t i;
 
-	return (gda_nic_load64(value->word) - value->zero) & mask;
+	for (i = 1; i < value->words; i++)
+		sum += gda_nic_load64(value->word + i);
+	return (sum - value->zero) & mask;
 }
 
 GDA_SLOW int gda_gin_wait_value(const struct gda_gin *gin, const struct gda_gin_value *value,
@@ -192,6 +211,8 @@ GDA_HELPER struct gda_gin_value gda_gin_signal_value(const struct gda_gin *gin, 
 	value.zero = gda_load_relaxed64(gda_gin_word64(gin->resets, signal));
 	value.bits = bits;
 	value.counts = 0;
+	value.words = gda_gin_senders(gin) && signal < gin->signals ? gin->nranks : 1;
+	value.unused = 0;
 	return value;
 }
 
@@ -345,6 +366,8 @@ GDA_HELPER struct gda_gin_value gda_gin_value_at(struct gda_gin_place at, uint32
 	value.zero = 0;
 	value.bits = bits;
 	value.counts = 0;
+	value.words = 1;
+	value.unused = 0;
 	return value;
 }
 
@@ -402,6 +425,8 @@ GDA_HELPER struct gda_gin_value gda_gin_counter_value(const struct gda_gin *gin,
 	value.zero = 0;
 	value.bits = bits;
 	value.counts = 1;
+	value.words = 1;
+	value.unused = 0;
 	return value;
 }
 
