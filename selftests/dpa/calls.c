@@ -94,6 +94,27 @@ GDA_DPA_TASK(d_nothing)
 {
 }
 
+/* Tasks rely on the order of a queue, and say so where there is none. */
+TEST_F(dpa, a_queue_without_order_is_refused)
+{
+	struct gda_query query = { .size = sizeof(query) };
+	struct gda_context *ctx;
+	struct gda_dpa *dpa;
+
+	ASSERT_EQ(0, gda_open(NULL, &ctx));
+	ASSERT_EQ(0, gda_context_query(ctx, &query));
+	if (!(query.features[0] & GDA_FEATURE_DIALECT_EFA))
+		SKIP(return, "the device has no queues without order");
+	setenv("GDA_DIALECT", "efa", 1);
+	EXPECT_EQ(-EOPNOTSUPP, gda_dpa_create(ctx, NULL, &dpa));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "GDA_CAN_ORDER")) TH_LOG("%s", gda_last_error());
+	setenv("GDA_DIALECT", "nonsense", 1);
+	EXPECT_EQ(-EINVAL, gda_dpa_create(ctx, NULL, &dpa));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "GDA_DIALECT=nonsense"));
+	unsetenv("GDA_DIALECT");
+	gda_close(ctx);
+}
+
 /* In a child of fork(2) every call says so, and the parent's context goes on. */
 TEST_F(dpa, D_02_a_child_has_no_context)
 {

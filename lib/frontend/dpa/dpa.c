@@ -191,9 +191,8 @@ static int gda_dpa_pool_new(struct gda_dpa *dpa)
 		if (err)
 			break;
 		views[i] = gda_qp_view(dpa->qps[i]);
-		if (!views[i])
-			err = -EINVAL;
-		else
+		err = views[i] ? gda_dpa_check_view(views[i]) : -EINVAL;
+		if (!err)
 			views[i]->abort = (uintptr_t)&dpa->map.header->stop;
 	}
 	if (!err && dpa->attr.program)

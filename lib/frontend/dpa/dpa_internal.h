@@ -389,6 +389,10 @@ void gda_dpa_threads_give(uint32_t n);
 
 /* --- rdma.c --- */
 
+/* Has the queue what tasks rely on? Return: 0; or -EOPNOTSUPP with a reason that names it. */
+int gda_dpa_check_view(const struct gda_view *view);
+
+
 void gda_dpa_rdma_drop_all(struct gda_dpa *dpa);
 
 /* --- path.c --- */

@@ -12,6 +12,16 @@
 #define GDA_DPA_CAN	(GDA_CAN_ORDER | GDA_CAN_SIGNAL | GDA_CAN_ATOMIC)
 #define GDA_DPA_DEPTH	256U
 
+int gda_dpa_check_view(const struct gda_view *view)
+{
+	if ((view->can & GDA_DPA_CAN) == GDA_DPA_CAN)
+		return 0;
+	return gda_because(-EOPNOTSUPP,
+			   "the queue lacks %s: use soft0 or inproc, and not GDA_DIALECT=efa",
+			   !(view->can & GDA_CAN_ORDER) ? "GDA_CAN_ORDER" :
+			   !(view->can & GDA_CAN_SIGNAL) ? "GDA_CAN_SIGNAL" : "GDA_CAN_ATOMIC");
+}
+
 static int gda_dpa_rdma_attr_read(struct gda_dpa_rdma_attr *a,
 				  const struct gda_dpa_rdma_attr *theirs)
 {
@@ -44,11 +54,9 @@ static int gda_dpa_rdma_queue(struct gda_dpa_rdma *r, const struct gda_dpa_rdma_
 	if (err)
 		return err;
 	view = gda_qp_view(r->qp);
-	if (!view)
-		return -EINVAL;
-	if ((view->can & GDA_DPA_CAN) != GDA_DPA_CAN)
-		return gda_because(-EOPNOTSUPP,
-				   "the device keeps no order behind puts: use soft0 or the in-process device");
+	err = view ? gda_dpa_check_view(view) : -EINVAL;
+	if (err)
+		return err;
 	view->abort = (uintptr_t)&r->dpa->map.header->stop;
 	return 0;
 }
