@@ -72,7 +72,11 @@ $(INPROC_OUT)/$1/libgda.a: $$(patsubst %.c,$(INPROC_OUT)/$1/obj/%.o,$$(INPROC_LI
 endef
 $(foreach v,asan tsan phase,$(eval $(call INPROC_LIBRARY,$v))$(eval $(call lib_optional,$(INPROC_OUT)/$v/obj)))
 
+# Programs that speak efa, with the library as it is installed.
+INPROC_SAN_efa	:= -DGDA_WQE_EFA
+
 INPROC_LIB_plain := $(LIB_OUT)/libgda.a
+INPROC_LIB_efa	:= $(LIB_OUT)/libgda.a
 INPROC_LIB_asan	:= $(INPROC_OUT)/asan/libgda.a
 INPROC_LIB_tsan	:= $(INPROC_OUT)/tsan/libgda.a
 INPROC_LIB_phase := $(INPROC_OUT)/phase/libgda.a
@@ -128,6 +132,24 @@ $(ORDER_OUT)/$1/$3: $(BUILD)/selftests/$3
 endef
 $(eval $(foreach t,$(ORDER_PLAIN),$(call ORDER_TEST,plain,plain,$t)))
 $(eval $(foreach t,$(ORDER_CHOSEN),$(call ORDER_TEST,random,random:20261127,$t)))
+
+# --- queues without order ---
+
+# Programs of the front ends that speak efa, on queues of that dialect: in the order of posting, and
+# in any (GDA_ORDER).
+EFA_OUT		:= $(BUILD)/selftests/efa
+EFA_PROGRAMS	:= $(addprefix gin/efa/,semantics verbs histories) shmem/efa/calls \
+		   $(addprefix async/efa/,copy rows peers random)
+TEST_NATIVE	+= $(foreach o,plain random,$(EFA_PROGRAMS:%=$(EFA_OUT)/$o/%))
+
+define EFA_TEST
+$(EFA_OUT)/$1/$3: $(BUILD)/selftests/$3
+	@mkdir -p $$(@D)
+	@printf '#!/bin/sh\nGDA_DEVICE=inproc GDA_DIALECT=efa GDA_ORDER=$2 exec $$<\n' >$$@ && chmod +x $$@
+
+endef
+$(eval $(foreach t,$(EFA_PROGRAMS),$(call EFA_TEST,plain,plain,$t)))
+$(eval $(foreach t,$(EFA_PROGRAMS),$(call EFA_TEST,random,random:20261128,$t)))
 
 # --- the kernel's selftests, their system calls served by lib/device/inproc ---
 
