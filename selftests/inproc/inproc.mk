@@ -142,14 +142,19 @@ EFA_PROGRAMS	:= $(addprefix gin/efa/,semantics verbs histories) shmem/efa/calls 
 		   $(addprefix async/efa/,copy rows peers random)
 TEST_NATIVE	+= $(foreach o,plain random,$(EFA_PROGRAMS:%=$(EFA_OUT)/$o/%))
 
+# In a guest on the kernel's device.
+EFA_GUEST	:= gin/efa/semantics shmem/efa/calls async/efa/peers
+TEST_VM		+= $(EFA_GUEST:%=$(EFA_OUT)/soft0/%)
+
 define EFA_TEST
 $(EFA_OUT)/$1/$3: $(BUILD)/selftests/$3
 	@mkdir -p $$(@D)
-	@printf '#!/bin/sh\nGDA_DEVICE=inproc GDA_DIALECT=efa GDA_ORDER=$2 exec $$<\n' >$$@ && chmod +x $$@
+	@printf '#!/bin/sh\nGDA_DIALECT=efa $2 exec $$<\n' >$$@ && chmod +x $$@
 
 endef
-$(eval $(foreach t,$(EFA_PROGRAMS),$(call EFA_TEST,plain,plain,$t)))
-$(eval $(foreach t,$(EFA_PROGRAMS),$(call EFA_TEST,random,random:20261128,$t)))
+$(eval $(foreach t,$(EFA_PROGRAMS),$(call EFA_TEST,plain,GDA_DEVICE=inproc GDA_ORDER=plain,$t)))
+$(eval $(foreach t,$(EFA_PROGRAMS),$(call EFA_TEST,random,GDA_DEVICE=inproc GDA_ORDER=random:20261128,$t)))
+$(eval $(foreach t,$(EFA_GUEST),$(call EFA_TEST,soft0,,$t)))
 
 # --- the kernel's selftests, their system calls served by lib/device/inproc ---
 
