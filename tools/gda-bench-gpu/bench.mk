@@ -24,12 +24,12 @@ $(GPU_OUT)/courier: selftests/gpu/courier.cu $(wildcard tools/gda-bench-gpu/*.cu
 	$(NVCC) $(NVCC_FLAGS) -o $@ $<
 
 # Their ranks need the library, and their tables of tests C++20.
-$(addprefix $(GPU_OUT)/,gin shmem async dpa words): $(GPU_OUT)/%: selftests/gpu/%.cu $(GPU_HEADERS) \
+$(addprefix $(GPU_OUT)/,copy gin shmem async dpa words): $(GPU_OUT)/%: selftests/gpu/%.cu $(GPU_HEADERS) \
 		$(LIB_OUT)/libgda.a tools/gda-bench-gpu/bench.mk
 	@mkdir -p $(@D)
 	$(NVCC) $(subst c++17,c++20,$(NVCC_FLAGS)) -o $@ $< $(LIB_OUT)/libgda.a -ldl -lpthread
 
-$(GPU_BENCH) $(addprefix $(GPU_OUT)/,paths courier gin shmem async dpa words) $(LIBTEST_OUT)/gpu: \
+$(GPU_BENCH) $(addprefix $(GPU_OUT)/,paths courier copy gin shmem async dpa words) $(LIBTEST_OUT)/gpu: \
 		$(OPTIONAL_OUT)/nvcc
 
 .PHONY: bench-gpu
@@ -37,10 +37,11 @@ bench-gpu: $(GPU_BENCH) ## measure: posting by a GPU (where there is one)
 	@$(GPU_BENCH)
 
 .PHONY: check-gpu
-check-gpu: $(addprefix $(GPU_OUT)/,paths courier gin shmem async dpa words) $(LIBTEST_OUT)/gpu ## test: the tests that need a GPU
+check-gpu: $(addprefix $(GPU_OUT)/,paths courier copy gin shmem async dpa words) $(LIBTEST_OUT)/gpu ## test: the tests that need a GPU
 	@selftests/gpu/sass.sh
 	@$(GPU_OUT)/paths
 	@$(GPU_OUT)/courier
+	@$(GPU_OUT)/copy
 	@$(GPU_OUT)/gin
 	@$(GPU_OUT)/shmem
 	@$(GPU_OUT)/async

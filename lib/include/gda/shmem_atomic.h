@@ -139,7 +139,7 @@ GDA_API int64_t gda_shmem_atomic64(struct gda_shmem *s, uint64_t *dest, uint32_t
 	at = gda_shmem_mapped(s, p, dest, 8);
 	if (gda_unlikely(!at))
 		return -EFAULT;
-	gda_shmem_apply64((uint64_t *)(void *)at, op, value);
+	gda_shmem_change64((uint64_t *)(void *)at, op, value);
 	return 0;
 }
 
@@ -170,7 +170,7 @@ GDA_API int64_t gda_shmem_atomic32(struct gda_shmem *s, uint32_t *dest, uint32_t
 	at = gda_shmem_mapped(s, p, dest, 4);
 	if (gda_unlikely(!at))
 		return -EFAULT;
-	gda_shmem_apply32((uint32_t *)(void *)at, op, value);
+	gda_shmem_change32((uint32_t *)(void *)at, op, value);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #define GDA_SHMEM_DIRECT_H
 
 #include <string.h>
+#include <gda/shmem_copy.h>
 #include <gda/shmem_peer.h>
 
 #ifdef __cplusplus
@@ -112,6 +113,22 @@ GDA_HELPER uint32_t gda_shmem_cas32(uint32_t *at, uint32_t cond, uint32_t value)
 		     : "=r"(old) : "l"(at), "r"(cond), "r"(value) : "memory");
 	return old;
 }
+
+/* Changes whose old value nobody asks for: behind one fence, and not waited for. */
+#define GDA_SHMEM_GPU_CHANGE(name, bits, reg, type, op) \
+GDA_HELPER void name(type *at, type value) \
+{ \
+	asm volatile("red.release.sys." op bits " [%0], %1;" ::"l"(at), reg(value) : "memory"); \
+}
+
+GDA_SHMEM_GPU_CHANGE(gda_shmem_change_add64, "64", "l", uint64_t, "add.u")
+GDA_SHMEM_GPU_CHANGE(gda_shmem_change_and64, "64", "l", uint64_t, "and.b")
+GDA_SHMEM_GPU_CHANGE(gda_shmem_change_or64, "64", "l", uint64_t, "or.b")
+GDA_SHMEM_GPU_CHANGE(gda_shmem_change_xor64, "64", "l", uint64_t, "xor.b")
+GDA_SHMEM_GPU_CHANGE(gda_shmem_change_add32, "32", "r", uint32_t, "add.u")
+GDA_SHMEM_GPU_CHANGE(gda_shmem_change_and32, "32", "r", uint32_t, "and.b")
+GDA_SHMEM_GPU_CHANGE(gda_shmem_change_or32, "32", "r", uint32_t, "or.b")
+GDA_SHMEM_GPU_CHANGE(gda_shmem_change_xor32, "32", "r", uint32_t, "xor.b")
 
 /* Order bytes that were put before in front of later stores. */
 GDA_HELPER void gda_shmem_order(void)
@@ -258,6 +275,34 @@ GDA_HELPER uint32_t gda_shmem_apply32(uint32_t *at, uint32_t op, uint32_t value)
 		return gda_shmem_xor32(at, value);
 	return (uint32_t)gda_shmem_load(at, 4);
 }
+
+#ifdef __CUDA_ARCH__
+
+/* The same if the old value is not asked for: of another GPU's word it takes a round trip. */
+#define GDA_SHMEM_CHANGE(name, suffix, type, bytes) \
+GDA_HELPER void name(type *at, uint32_t op, type value) \
+{ \
+	if (op == GDA_SHMEM_SET) \
+		gda_shmem_store(at, value, bytes); \
+	else if (op == GDA_SHMEM_ADD) \
+		gda_shmem_change_add##suffix(at, value); \
+	else if (op == GDA_SHMEM_AND) \
+		gda_shmem_change_and##suffix(at, value); \
+	else if (op == GDA_SHMEM_OR) \
+		gda_shmem_change_or##suffix(at, value); \
+	else if (op == GDA_SHMEM_XOR) \
+		gda_shmem_change_xor##suffix(at, value); \
+}
+
+GDA_SHMEM_CHANGE(gda_shmem_change64, 64, uint64_t, 8)
+GDA_SHMEM_CHANGE(gda_shmem_change32, 32, uint32_t, 4)
+
+#else
+
+#define gda_shmem_change64(at, op, value)	((void)gda_shmem_apply64(at, op, value))
+#define gda_shmem_change32(at, op, value)	((void)gda_shmem_apply32(at, op, value))
+
+#endif
 
 #ifdef __cplusplus
 #pragma GCC diagnostic pop

@@ -49,7 +49,7 @@ GDA_HELPER struct gda_shmem_outcome gda_shmem_begin_put(struct gda_shmem *s, voi
 	if (gda_unlikely(!to))
 		return gda_shmem_outcome(-EFAULT, 0);
 	GDA_HERE(gda_shmem_copy_put(to, source, bytes),
-		 gda_shmem_gpu_copy(to, source, bytes, 0, 1));
+		 gda_shmem_copy_mapped(to, source, bytes, 0, 1));
 	return gda_shmem_outcome(0, 1);
 }
 
@@ -123,7 +123,7 @@ GDA_API int64_t gda_shmem_get_nbi(struct gda_shmem *s, void *dest, const void *s
 	from = gda_shmem_mapped(s, p, source, bytes);
 	if (gda_unlikely(!from))
 		return -EFAULT;
-	GDA_HERE(memmove(dest, from, bytes), gda_shmem_gpu_copy(dest, from, bytes, 0, 1));
+	GDA_HERE(memmove(dest, from, bytes), gda_shmem_copy_mapped(dest, from, bytes, 0, 1));
 	return 0;
 }
 

@@ -35,8 +35,9 @@
 /**
  * struct gda_shmem_range - symmetric memory that is one MR, as a poster keeps it in registers
  * @addr: the caller's address
- * @bytes: number of bytes; 0: there are several MRs, or no queue: then each call looks up the MR
- * @remote: offset from the caller's address to the PE's address in work requests
+ * @bytes: number of bytes; 0: there are several MRs: then each call looks up the MR
+ * @remote: offset from the caller's address to the PE's address in work requests; with direct
+ *	access to where the memory is mapped
  * @local: offset from the caller's address to the local address in work requests
  * @rkey: key of the MR of the PE
  * @lkey: key of the MR of the caller
@@ -58,7 +59,8 @@ struct gda_shmem_range {
  * @err: 0, or the error that every call returns: -EINVAL there is no such PE; -EOPNOTSUPP by
  *	gda_shmem_open_block(): it is reached directly
  * @direct: the PE has direct access, and no queue
- * @most: bytes that a transfer within @heap may have, to be one work request; 0: none is
+ * @most: bytes that a transfer within @heap may have, to be one work request; 0: none is, or
+ *	@direct
  * @heap: the part of it that calls read
  * @words: the same of gda_shmem.data
  * @stage: gda_shmem.stage
@@ -90,7 +92,7 @@ GDA_DEVICE struct gda_shmem_range gda_shmem_range_open(const struct gda_shmem *s
 	struct gda_shmem_range r = {};
 	const volatile struct gda_chunk *remote, *local;
 
-	if (to->heap || !bytes)
+	if (!bytes)
 		return r;
 	remote = gda_chunk_find(&to->map, addr);
 	local = gda_chunk_find(gda_shmem_local(s), addr);
@@ -103,6 +105,13 @@ GDA_DEVICE struct gda_shmem_range gda_shmem_range_open(const struct gda_shmem *s
 	r.rkey = remote->key;
 	r.lkey = local->key;
 	return r;
+}
+
+/* The same of memory that is mapped at @mapped. */
+GDA_DEVICE struct gda_shmem_range gda_shmem_range_mapped(uint64_t addr, uint64_t bytes,
+							 uint64_t mapped)
+{
+	return { addr, bytes, mapped - addr, 0, 0, 0 };
 }
 
 /* Fill in everything but the queue. Return: whether there is a queue. */
@@ -120,6 +129,10 @@ GDA_DEVICE bool gda_shmem_find(struct gda_shmem_poster<queue> &p, struct gda_shm
 	p.stage_key = *(const volatile uint32_t *)&s->stage_key;
 	/* without a queue calls must not take the path that uses one */
 	p.quiet = p.err || p.direct;
+	if (p.direct) {
+		p.heap = gda_shmem_range_mapped(s->heap, s->heap_bytes, p.to->heap);
+		p.words = gda_shmem_range_mapped(s->data, s->data_bytes, p.to->data);
+	}
 	if (p.quiet)
 		return false;
 	p.heap = gda_shmem_range_open(s, p.to, s->heap, s->heap_bytes);
@@ -288,17 +301,35 @@ GDA_DEVICE_SLOW int64_t gda_shmem_move_pieces(const struct gda_shmem *s, uint32_
 	return ticket;
 }
 
+/* With direct access: where @bytes of the PE are mapped; NULL if any byte is not symmetric. */
+template <class queue>
+GDA_DEVICE char *gda_shmem_reach(const struct gda_shmem_poster<queue> &p, const void *symmetric,
+				 uint64_t bytes)
+{
+	if (gda_shmem_in(p.heap, symmetric, bytes))
+		return (char *)symmetric + p.heap.remote;
+	return gda_shmem_in(p.words, symmetric, bytes) ? (char *)symmetric + p.words.remote : NULL;
+}
+
 /* Direct access, by @size threads; this one has number @rank. */
 template <class queue>
 GDA_DEVICE int64_t gda_shmem_copy(const struct gda_shmem_poster<queue> &p,
 				  const struct gda_shmem_move &m, uint32_t rank, uint32_t size)
 {
-	char *at = gda_shmem_mapped(p.s, p.to, m.remote, m.bytes);
+	char *at = gda_shmem_reach(p, m.remote, m.bytes);
 
 	if (!at)
 		return -EFAULT;
-	gda_shmem_gpu_copy(m.get ? (void *)m.local : at, m.get ? at : m.local, m.bytes, rank, size);
+	gda_shmem_copy_mapped(m.get ? (void *)m.local : at, m.get ? at : m.local, m.bytes, rank,
+			      size);
 	return 0;
+}
+
+/* A block's posters reach nothing directly: no code, whose registers a kernel would have. */
+GDA_DEVICE int64_t gda_shmem_copy(const struct gda_shmem_poster<struct gda_block_queue> &,
+				  const struct gda_shmem_move &, uint32_t, uint32_t)
+{
+	return -EOPNOTSUPP;
 }
 
 /* Transfers that are not one work request of a queue. */
@@ -405,7 +436,7 @@ GDA_GPU_API int64_t gda_shmem_p(struct gda_shmem_poster<queue> &p, void *dest, u
 	if (p.err || !gda_shmem_is_word(dest, bytes))
 		return p.err ? p.err : -EINVAL;
 	if (p.direct) {
-		at = gda_shmem_mapped(p.s, p.to, dest, bytes);
+		at = gda_shmem_reach(p, dest, bytes);
 		if (at)
 			gda_shmem_store(at, value, bytes);
 		return at ? 0 : -EFAULT;

@@ -66,6 +66,16 @@ GDA_DEVICE uint32_t gda_shmem_apply(uint32_t *at, uint32_t op, uint32_t value)
 	return gda_shmem_apply32(at, op, value);
 }
 
+GDA_DEVICE void gda_shmem_change(uint64_t *at, uint32_t op, uint64_t value)
+{
+	gda_shmem_change64(at, op, value);
+}
+
+GDA_DEVICE void gda_shmem_change(uint32_t *at, uint32_t op, uint32_t value)
+{
+	gda_shmem_change32(at, op, value);
+}
+
 GDA_DEVICE uint64_t gda_shmem_cas(uint64_t *at, uint64_t cond, uint64_t value)
 {
 	return gda_shmem_cas64(at, cond, value);
@@ -80,7 +90,7 @@ GDA_DEVICE uint32_t gda_shmem_cas(uint32_t *at, uint32_t cond, uint32_t value)
 template <class queue, class word>
 GDA_DEVICE word *gda_shmem_word_mapped(const struct gda_shmem_poster<queue> &p, word *dest)
 {
-	return (word *)gda_shmem_mapped(p.s, p.to, dest, sizeof(word));
+	return (word *)gda_shmem_reach(p, dest, sizeof(word));
 }
 
 /* Make a work request on a word of the PE. The caller sets its operation. Return: 0 or -EFAULT. */
@@ -97,12 +107,12 @@ GDA_DEVICE int gda_shmem_begin_atomic(struct gda_shmem_poster<queue> &p, word *d
 }
 
 /*
- * The checks of an operation. Return: 0 by queue, with its work request; 1 if done directly; or an
- * errno.
+ * The checks of an operation; @old: receives the old value if done directly, or NULL. Return: 0 by
+ * queue, with its work request; 1 if done directly; or an errno.
  */
 template <class queue, class word>
 GDA_DEVICE int gda_shmem_begin_op(struct gda_shmem_poster<queue> &p, word *dest, uint32_t op,
-				  word value, word &old, struct gda_wr &r)
+				  word value, word *old, struct gda_wr &r)
 {
 	word *at;
 	int err;
@@ -117,7 +127,10 @@ GDA_DEVICE int gda_shmem_begin_op(struct gda_shmem_poster<queue> &p, word *dest,
 	at = gda_shmem_word_mapped(p, dest);
 	if (!at)
 		return -EFAULT;
-	old = gda_shmem_apply(at, op, value);
+	if (old)
+		*old = gda_shmem_apply(at, op, value);
+	else
+		gda_shmem_change(at, op, value);
 	return 1;
 }
 
@@ -136,8 +149,7 @@ GDA_DEVICE int64_t gda_shmem_atomic(struct gda_shmem_poster<queue> &p, word *des
 				    word value, unsigned int flags)
 {
 	struct gda_wr r;
-	word old;
-	int done = gda_shmem_begin_op(p, dest, op, value, old, r);
+	int done = gda_shmem_begin_op(p, dest, op, value, (word *)NULL, r);
 
 	if (done)
 		return done < 0 ? done : 0;
@@ -219,7 +231,7 @@ GDA_DEVICE int gda_shmem_fetch_op(struct gda_shmem_poster<queue> &p, word *dest,
 {
 	struct gda_wr r;
 	word was = 0;
-	int err = gda_shmem_begin_op(p, dest, op, value, was, r);
+	int err = gda_shmem_begin_op(p, dest, op, value, &was, r);
 
 	if (!err)
 		err = gda_shmem_fetch_atomic(p, r, was, flags);
@@ -346,7 +358,7 @@ GDA_GPU_API int gda_shmem_g(struct gda_shmem_poster<queue> &p, uint64_t *value,
 	if (p.err || !gda_shmem_is_word(source, bytes))
 		return p.err ? p.err : -EINVAL;
 	if (p.direct) {
-		mapped = gda_shmem_mapped(p.s, p.to, source, bytes);
+		mapped = gda_shmem_reach(p, source, bytes);
 		if (mapped)
 			*value = gda_shmem_load(mapped, bytes);
 		return mapped ? 0 : -EFAULT;
@@ -356,6 +368,42 @@ GDA_GPU_API int gda_shmem_g(struct gda_shmem_poster<queue> &p, uint64_t *value,
 	err = gda_shmem_fetch(p, gda_wr_get(0, p.stage_key, iova, key, bytes), stored, flags);
 	if (!err)
 		*value = stored;
+	return err;
+}
+
+/*
+ * Direct access: where a signal's word is mapped, or an errno.
+ */
+template <class queue>
+GDA_DEVICE int gda_shmem_reach_signal(const struct gda_shmem_poster<queue> &p,
+				      const struct gda_shmem_signal &signal, uint64_t *&at)
+{
+	if (signal.op != GDA_SHMEM_SET && signal.op != GDA_SHMEM_ADD)
+		return -EINVAL;
+	at = (uint64_t *)gda_shmem_reach(p, signal.word, 8);
+	if (!at)
+		return -EFAULT;
+	return (uintptr_t)signal.word & 7 ? -EINVAL : 0;
+}
+
+/*
+ * Direct access: copy by a group, then signal by its first thread, whose fence covers the bytes of
+ * all. Nothing is copied if the signal is refused.
+ */
+template <class group, class queue>
+GDA_DEVICE int64_t gda_shmem_signal_direct(const group &g, const struct gda_shmem_poster<queue> &p,
+					   const struct gda_shmem_move &m,
+					   const struct gda_shmem_signal &signal)
+{
+	uint64_t *at;
+	int64_t err = gda_shmem_reach_signal(p, signal, at);
+
+	g.sync();
+	if (!err && m.bytes)
+		err = gda_shmem_copy(p, m, g.thread_rank(), g.size());
+	g.sync();
+	if (!err && !g.thread_rank())
+		gda_shmem_change64(at, signal.op, signal.value);
 	return err;
 }
 
@@ -391,10 +439,13 @@ GDA_GPU_API int64_t gda_shmem_put_signal_nbi(struct gda_shmem_poster<queue> &p, 
 	}
 	if (p.err)
 		return p.err;
+	if (p.direct)
+		return gda_shmem_signal_direct(gda_thread_group(), p, { dest, source, bytes, 0 },
+					       signal);
 	if (signal.op != GDA_SHMEM_SET && signal.op != GDA_SHMEM_ADD)
 		return -EINVAL;
 	if (!gda_shmem_is_symmetric(p.s, signal.word, 8) ||
-	    (!p.direct && !gda_shmem_has_atomics(p.s, signal.word)))
+	    !gda_shmem_has_atomics(p.s, signal.word))
 		return -EFAULT;
 	if ((uintptr_t)signal.word & 7)
 		return -EINVAL;

@@ -162,14 +162,11 @@ GDA_GPU_API int64_t gda_shmem_put_signal_nbi_group(const group &g,
 						   const struct gda_shmem_signal &signal,
 						   unsigned int flags)
 {
-	int64_t ticket = 0;
-
 	if (__builtin_expect(p.direct, 0))
-		ticket = gda_shmem_put_nbi_group(g, p, dest, source, bytes, flags);
+		return gda_shmem_signal_direct(g, p, { dest, source, bytes, 0 }, signal);
 	g.sync();
-	if (g.thread_rank() || ticket < 0)
-		return ticket;
-	return gda_shmem_put_signal_nbi(p, dest, source, p.direct ? 0 : bytes, signal, flags);
+	return g.thread_rank() ? 0 :
+	       gda_shmem_put_signal_nbi(p, dest, source, bytes, signal, flags);
 }
 
 #define GDA_SHMEM_GROUP_CALL(call, returns) \

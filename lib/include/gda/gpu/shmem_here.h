@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of gda/shmem.h that differ in a GPU kernel: copies of mapped memory, words that take
- * fetched values, and the checks of a wait. Included by gda/shmem_direct.h.
+ * The parts of gda/shmem.h that differ in a GPU kernel: words that take fetched values, and the
+ * checks of a wait. Included by gda/shmem_direct.h.
  *
  * A word belongs to its request until the request is done and the word was read, which a bit in GPU
  * memory records. If a wait ends before its request is done the word stays reserved forever,
@@ -13,39 +13,6 @@
 
 #include <gda/fastpath.h>
 #include <gda/shmem_peer.h>
-
-/*
- * Copy by @size threads, of which this is number @rank. Bypasses the L1 cache: the bytes may be
- * another GPU's, and may have changed.
- */
-GDA_DEVICE_SLOW void gda_shmem_gpu_copy(char *to, const char *from, uint64_t bytes, uint32_t rank,
-					uint32_t size)
-{
-	uint64_t i, wide = (((uintptr_t)to | (uintptr_t)from) & 15) ? 0 : bytes / 16;
-
-	for (i = rank; i < wide; i += size) {
-		uint32_t a, b, c, d;
-
-		asm volatile("ld.relaxed.sys.v4.u32 {%0, %1, %2, %3}, [%4];"
-			     : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "l"(from + 16 * i)
-			     : "memory");
-		asm volatile("st.relaxed.sys.v4.u32 [%0], {%1, %2, %3, %4};"
-			     ::"l"(to + 16 * i), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
-	}
-	for (i = 16 * wide + rank; i < bytes; i += size) {
-		uint32_t byte;
-
-		asm volatile("ld.relaxed.sys.u8 %0, [%1];" : "=r"(byte) : "l"(from + i)
-			     : "memory");
-		asm volatile("st.relaxed.sys.u8 [%0], %1;" ::"l"(to + i), "r"(byte) : "memory");
-	}
-}
-
-GDA_DEVICE void gda_shmem_gpu_copy(void *to, const void *from, uint64_t bytes, uint32_t rank,
-				   uint32_t size)
-{
-	gda_shmem_gpu_copy((char *)to, (const char *)from, bytes, rank, size);
-}
 
 /**
  * gda_shmem_gpu_relax - pause between two polls of a wait in a kernel
