@@ -12,10 +12,14 @@
  * is written too early. To read nothing too early, the second stream waits for the lane if an
  * unfinished copy there may write its source.
  *
+ * Words are stored by stream memory operations. They are held back until something else is begun on
+ * their lane or the caller flushes, because a call takes longer than the store.
+ *
  * Copies from and to host memory use only pinned memory: otherwise the driver copies synchronously,
  * or waits. The caller is a worker thread of the library, so any CUDA context may stay current.
  */
 #include <errno.h>
+#include <string.h>
 #include "cuda_internal.h"
 
 static struct gda_cuda_copier *gda_cuda_copier_of(struct gda_inproc_copier *c)
@@ -116,6 +120,16 @@ static int gda_cuda_copier_staged(struct gda_cuda_copier *c, u64 dst, u64 src, u
 	return result;
 }
 
+/* Begin the stores that are held back. The context is set. */
+static int gda_cuda_copier_begin(struct gda_cuda_copier *c, u32 lane)
+{
+	struct gda_cuda_stores *s = &c->stores[lane];
+	u32 count = s->count;
+
+	s->count = 0;
+	return count ? gda_cu.stream_batch(c->stream[lane], count, s->ops, 0) : GDA_CU_SUCCESS;
+}
+
 static int gda_cuda_copier_copy(struct gda_inproc_copier *base, u32 lane, u64 dst, u64 src,
 				u64 len)
 {
@@ -123,6 +137,9 @@ static int gda_cuda_copier_copy(struct gda_inproc_copier *base, u32 lane, u64 ds
 	int result;
 
 	gda_cu.context_set(c->cuda->context);
+	result = gda_cuda_copier_begin(c, lane);
+	if (result)
+		return gda_cu_errno(result);
 	if (lane == GDA_INPROC_LANE_DATA && gda_cuda_copier_stages(c, dst, src))
 		result = gda_cuda_copier_staged(c, dst, src, len);
 	else
@@ -132,24 +149,72 @@ static int gda_cuda_copier_copy(struct gda_inproc_copier *base, u32 lane, u64 ds
 	return gda_cu_errno(result);
 }
 
-static int gda_cuda_copier_store(struct gda_inproc_copier *base, u32 lane, u64 dst, u32 value)
+static int gda_cuda_copier_flush(struct gda_inproc_copier *base, u32 lane)
 {
 	struct gda_cuda_copier *c = gda_cuda_copier_of(base);
 
 	gda_cu.context_set(c->cuda->context);
-	/* without flags, earlier copies are visible before the store */
-	return gda_cu_errno(gda_cu.stream_store(c->stream[lane], dst, value, 0));
+	return gda_cu_errno(gda_cuda_copier_begin(c, lane));
+}
+
+static int gda_cuda_copier_store(struct gda_inproc_copier *base, u32 lane, u64 dst, u64 value,
+				 u32 width)
+{
+	struct gda_cuda_copier *c = gda_cuda_copier_of(base);
+	struct gda_cuda_stores *s = &c->stores[lane];
+	union gda_cu_memop *op;
+	int err = s->count < GDA_CUDA_STORES ? 0 : gda_cuda_copier_flush(base, lane);
+
+	if (err)
+		return err;
+	op = &s->ops[s->count++];
+	memset(op, 0, sizeof(*op));
+	op->write.type = width == sizeof(u32) ? GDA_CU_WRITE_VALUE_32 : GDA_CU_WRITE_VALUE_64;
+	op->write.addr = dst;
+	/* without flags, what was begun earlier is visible before the store */
+	op->write.value = value;
+	/* no copy reads a CQ */
+	if (lane == GDA_INPROC_LANE_DATA && dst - c->base.cq >= GDA_ENGINE_MAX_CQE_BYTES)
+		gda_cuda_copier_wrote(c, dst, width);
+	return 0;
+}
+
+/* Its own memory, and that of GPUs whose memory it maps. */
+static bool gda_cuda_copier_reaches(struct gda_inproc_copier *base, u64 dst, u32 width)
+{
+	struct gda_cuda_copier *c = gda_cuda_copier_of(base);
+	int device, other, can = 0;
+
+	if (width == sizeof(u64) && !(c->cuda->caps.features & GDA_CUDA_ATOMIC))
+		return false;
+	gda_cu.context_set(c->cuda->context);
+	device = gda_cuda_copier_where(c, dst);
+	if (device < 0 || device > 63)
+		return false;
+	if (!(c->asked >> device & 1)) {
+		can = device == c->cuda->ordinal;
+		if (!can && (gda_cu.device_get(&other, device) ||
+			     gda_cu.peer_can(&can, c->cuda->device, other)))
+			can = 0;
+		c->asked |= 1ULL << device;
+		c->reached |= (u64)!!can << device;
+	}
+	return c->reached >> device & 1;
 }
 
 int gda_cuda_copier_wait(struct gda_inproc_copier *base, void *event)
 {
 	struct gda_cuda_copier *c = gda_cuda_copier_of(base);
+	int result;
 
 	gda_cu.context_set(c->cuda->context);
 	/* the second stream's next source may be anything written so far */
 	c->wrote_from = 0;
 	c->wrote_to = ~0ULL;
-	return gda_cu_errno(gda_cu.stream_wait(c->stream[GDA_INPROC_LANE_DATA], event, 0));
+	result = gda_cuda_copier_begin(c, GDA_INPROC_LANE_DATA);
+	if (!result)
+		result = gda_cu.stream_wait(c->stream[GDA_INPROC_LANE_DATA], event, 0);
+	return gda_cu_errno(result);
 }
 
 static int gda_cuda_copier_check(struct gda_inproc_copier *base)
@@ -178,6 +243,8 @@ static void gda_cuda_copier_free(struct gda_inproc_copier *base)
 static const struct gda_inproc_copier_ops gda_cuda_copier_ops = {
 	.copy = gda_cuda_copier_copy,
 	.store = gda_cuda_copier_store,
+	.flush = gda_cuda_copier_flush,
+	.reaches = gda_cuda_copier_reaches,
 	.check = gda_cuda_copier_check,
 	.free = gda_cuda_copier_free,
 };

@@ -73,6 +73,14 @@ void gda_cuda_qp_destroy_all(struct gda_cuda *cuda);
 #define GDA_CUDA_SMALL		(256U << 10)
 #define GDA_CUDA_STAGE_BYTES	(GDA_CUDA_PIECES * GDA_CUDA_PIECE + GDA_CUDA_SMALL)
 
+/* Stores of a lane that are held back, to be begun by one call of the driver. */
+#define GDA_CUDA_STORES		16U
+
+struct gda_cuda_stores {
+	union gda_cu_memop ops[GDA_CUDA_STORES];
+	uint32_t count;
+};
+
 struct gda_cuda_copier {
 	struct gda_inproc_copier base;
 	struct gda_cuda *cuda;
@@ -87,6 +95,9 @@ struct gda_cuda_copier {
 	uint32_t piece;			/* number of the next piece, counted on */
 	uint64_t wrote_from;		/* data lane's copies behind @order write from here */
 	uint64_t wrote_to;
+	struct gda_cuda_stores stores[GDA_INPROC_LANES];
+	uint64_t asked;			/* GPUs, by number: is it known whether stores reach them... */
+	uint64_t reached;		/* ... and do they? */
 };
 
 /*

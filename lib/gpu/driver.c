@@ -46,6 +46,7 @@ static const struct gda_cu_symbol {
 	{ "cuMemcpyAsync", offsetof(struct gda_cu, stream_copy) },
 	{ "cuStreamWriteValue32_v2", offsetof(struct gda_cu, stream_store) },
 	{ "cuStreamWriteValue64_v2", offsetof(struct gda_cu, stream_store64) },
+	{ "cuStreamBatchMemOp_v2", offsetof(struct gda_cu, stream_batch) },
 	{ "cuStreamWaitValue64_v2", offsetof(struct gda_cu, stream_wait64) },
 	{ "cuStreamWaitEvent", offsetof(struct gda_cu, stream_wait) },
 	{ "cuEventCreate", offsetof(struct gda_cu, event_create) },

@@ -39,6 +39,23 @@ enum {
 	GDA_CU_MEMORY_DEVICE = 2,
 };
 
+/* CUstreamBatchMemOpType, and the two of CUstreamBatchMemOpParams that are used here. */
+enum {
+	GDA_CU_WRITE_VALUE_32 = 2,
+	GDA_CU_WRITE_VALUE_64 = 5,
+};
+
+union gda_cu_memop {
+	struct {
+		int type;
+		uint64_t addr;
+		uint64_t value;		/* of 32 bits: the first four bytes */
+		unsigned int flags;
+		uint64_t alias;		/* private to the driver */
+	} write;
+	uint64_t pad[6];
+};
+
 /* Flags for registering and for allocating host memory, which are the same. */
 enum {
 	GDA_CU_STREAM_NON_BLOCKING = 1,
@@ -78,6 +95,9 @@ struct gda_cu {
 	int (*stream_copy)(uint64_t dst, uint64_t src, size_t bytes, void *stream);
 	int (*stream_store)(void *stream, uint64_t addr, uint32_t value, unsigned int flags);
 	int (*stream_store64)(void *stream, uint64_t addr, uint64_t value, unsigned int flags);
+	/* in order; they count as one operation of the stream */
+	int (*stream_batch)(void *stream, unsigned int count, union gda_cu_memop *ops,
+			    unsigned int flags);
 	/* waits until *@addr - @value, as a signed number, is not negative */
 	int (*stream_wait64)(void *stream, uint64_t addr, uint64_t value, unsigned int flags);
 	int (*stream_wait)(void *stream, void *event, unsigned int flags);

@@ -537,6 +537,19 @@ int cuStreamWriteValue64_v2(void *stream, uint64_t addr, uint64_t value, unsigne
 			 sizeof(value));
 }
 
+int cuStreamBatchMemOp_v2(void *stream, unsigned int count, union fake_memop *ops,
+			  unsigned int flags)
+{
+	int err = flags ? INVALID : OK;
+
+	for (; count && !err; count--, ops++)
+		err = ops->write.type == 5 ?
+		      cuStreamWriteValue64_v2(stream, ops->write.addr, ops->write.value, 0) :
+		      cuStreamWriteValue32_v2(stream, ops->write.addr,
+					      (uint32_t)ops->write.value, 0);
+	return err;
+}
+
 int cuStreamWaitValue64_v2(void *stream, uint64_t addr, uint64_t value, unsigned int flags)
 {
 	if (flags)

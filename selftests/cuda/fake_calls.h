@@ -6,6 +6,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* CUstreamBatchMemOpParams, as far as it is used. */
+union fake_memop {
+	struct {
+		int type;
+		uint64_t addr;
+		uint64_t value;
+		unsigned int flags;
+		uint64_t alias;
+	} write;
+	uint64_t pad[6];
+};
+
 int cuInit(unsigned int flags);
 int cuDeviceGet(int *device, int ordinal);
 int cuDeviceGetAttribute(int *value, int name, int device);
@@ -35,6 +47,8 @@ int cuMemcpyAsync(uint64_t dst, uint64_t src, size_t bytes, void *stream);
 int cuStreamWriteValue32_v2(void *stream, uint64_t addr, uint32_t value, unsigned int flags);
 int cuStreamWriteValue64_v2(void *stream, uint64_t addr, uint64_t value, unsigned int flags);
 int cuStreamWaitValue64_v2(void *stream, uint64_t addr, uint64_t value, unsigned int flags);
+int cuStreamBatchMemOp_v2(void *stream, unsigned int count, union fake_memop *ops,
+			  unsigned int flags);
 int cuStreamWaitEvent(void *stream, void *event, unsigned int flags);
 int cuEventCreate(void **event, unsigned int flags);
 int cuEventDestroy_v2(void *event);

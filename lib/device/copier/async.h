@@ -96,6 +96,11 @@ static inline int gda_async_fail(u8 class, u8 cause)
 int gda_async_order(struct gda_inproc_async *async);
 /* Begin a copy. */
 int gda_async_copy(struct gda_inproc_async *async, u64 dst, u64 src, u32 len);
+/*
+ * Begin to store 4 or 8 bytes of host memory as one word at @dst, if the copier can; else as
+ * gda_async_bounce_out().
+ */
+int gda_async_word(struct gda_inproc_async *async, u64 dst, const void *src, u32 len);
 /* Begin to copy from host memory to @dst. */
 int gda_async_bounce_out(struct gda_inproc_async *async, u64 dst, const void *src, u32 len);
 /* Copy from @src to host memory: begin the copy to the bounce buffer, wait, store. */

@@ -18,8 +18,15 @@ struct gda_inproc_copier_ops {
 	 * Return: 0 or a negative errno.
 	 */
 	int (*copy)(struct gda_inproc_copier *c, u32 lane, u64 dst, u64 src, u64 len);
-	/* Store @value at the address @dst, ordered behind all that was begun on @lane. */
-	int (*store)(struct gda_inproc_copier *c, u32 lane, u64 dst, u32 value);
+	/*
+	 * Store @width bytes, 4 or 8, aligned to as many, as one store, ordered behind all that was
+	 * begun on @lane. It may be held back until the next call for that lane that is no store.
+	 */
+	int (*store)(struct gda_inproc_copier *c, u32 lane, u64 dst, u64 value, u32 width);
+	/* Begin what store() has held back. */
+	int (*flush)(struct gda_inproc_copier *c, u32 lane);
+	/* Does store() reach a word at @dst in device memory? If not, copy() does. */
+	bool (*reaches)(struct gda_inproc_copier *c, u64 dst, u32 width);
 	/*
 	 * Does the copier still work? If not, -EIO: nothing is in flight, and nothing will be done.
 	 */

@@ -9,8 +9,9 @@
  *   at the lane's mark, so the mark tells how many copies are done.
  * - A work request is done when all copies that were begun before its end are.
  * - Host memory is written only while nothing is in flight. Between host and device memory
- *   the bytes go through a bounce buffer, one piece at a time. The engine itself
- *   carries out a work request that has host memory at both ends.
+ *   the bytes go through a bounce buffer, one piece at a time; but a word to device memory is
+ *   stored by the copier, with the words behind it in one call: a copy engine takes longer. The
+ *   engine itself carries out a work request that has host memory at both ends.
  * - Words of an MR that was registered for atomics are handled by atomic.c.
  * - The copier writes a CQ in device memory, on the data lane and so behind the data. One store
  *   covers up to GDA_ASYNC_TELL work requests, because copies wait for it. Their outcomes are
@@ -59,7 +60,7 @@ static void gda_async_store(struct gda_inproc_async *async, const u8 *entry, u32
 	memcpy(&word, entry + at, sizeof(word));
 	if (!gda_async_order(async) &&
 	    !async->copier->ops->store(async->copier, GDA_INPROC_LANE_DATA, async->copier->cq + at,
-				       word))
+				       word, sizeof(word)))
 		async->begun++;
 }
 
@@ -133,7 +134,8 @@ static void gda_async_ask_mark(struct gda_inproc_async *async)
 	async->marked = async->begun;
 	if (gda_async_order(async) ||
 	    c->ops->store(c, GDA_INPROC_LANE_DATA, c->mark[GDA_INPROC_LANE_DATA].addr,
-			  async->marked))
+			  async->marked, sizeof(u32)) ||
+	    c->ops->flush(c, GDA_INPROC_LANE_DATA))
 		gda_async_break(async);
 }
 
@@ -180,6 +182,12 @@ static u64 gda_async_end(const struct gda_mem *mem, u64 off, u32 len, void **spa
 	return 0;
 }
 
+/* Is a piece of @len bytes all of @w, and the size of a word? */
+static bool gda_async_is_word(const struct gda_work *w, u32 len)
+{
+	return len == w->remote.len && (len == sizeof(u32) || len == sizeof(u64));
+}
+
 /* Begin the next piece of @w. Return: its bytes, 0 to wait, or gda_async_fail(). */
 static int gda_async_step(struct gda_inproc_async *async, const struct gda_work *w,
 			  const struct gda_exec_mems *mems)
@@ -209,6 +217,8 @@ static int gda_async_step(struct gda_inproc_async *async, const struct gda_work 
 					      gda_async_copy(async, local, remote, len);
 		return err ? err : (int)len;
 	}
+	if (remote && w->op == GDA_OP_WRITE && gda_async_is_word(w, len))
+		return gda_async_word(async, remote, host_local, len);
 	if (w->op == GDA_OP_WRITE)
 		return remote ? gda_async_bounce_out(async, remote, host_local, len) :
 				gda_async_bounce_in(async, host_remote, local, len);
@@ -350,8 +360,10 @@ static int gda_async_fetch_slots(struct gda_inproc_async *async, u64 first, u32 
 		first += n;
 		count -= n;
 	}
-	return c->ops->store(c, GDA_INPROC_LANE_FETCH, c->mark[GDA_INPROC_LANE_FETCH].addr,
-			     ++async->fetches);
+	if (c->ops->store(c, GDA_INPROC_LANE_FETCH, c->mark[GDA_INPROC_LANE_FETCH].addr,
+			  ++async->fetches, sizeof(u32)))
+		return -EIO;
+	return c->ops->flush(c, GDA_INPROC_LANE_FETCH);
 }
 
 /*

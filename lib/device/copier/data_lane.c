@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The data lane of a queue: beginning copies on it, ordered behind words that another lane stores;
- * the bounce buffer, through which bytes go between host and device memory; and reporting requests
- * that are done. copy.c and atomic.c use these functions.
+ * The data lane of a queue: beginning copies on it, and storing words, ordered behind words that
+ * another lane stores; the bounce buffer, through which bytes go between host and device memory;
+ * and reporting requests that are done. copy.c and atomic.c use these functions.
  */
 #include "async.h"
 
@@ -90,6 +90,24 @@ int gda_async_bounce_out(struct gda_inproc_async *async, u64 dst, const void *sr
 	err = gda_async_copy(async, dst, async->copier->bounce_addr, len);
 	async->bounced = async->begun;
 	return err ? err : (int)len;
+}
+
+int gda_async_word(struct gda_inproc_async *async, u64 dst, const void *src, u32 len)
+{
+	struct gda_inproc_copier *c = async->copier;
+	u64 value = 0;
+
+	if (dst % len || !c->ops->reaches(c, dst, len))
+		return gda_async_bounce_out(async, dst, src, len);
+	if (!gda_async_settled(async))
+		return 0;
+	memcpy(&value, src, len);
+	if (async->broken || gda_async_order(async) ||
+	    c->ops->store(c, GDA_INPROC_LANE_DATA, dst, value, len))
+		return gda_async_fail(GDA_CLASS_QUEUE, GDA_CAUSE_IO);
+	async->begun++;
+	async->data = async->begun;
+	return (int)len;
 }
 
 int gda_async_bounce_in(struct gda_inproc_async *async, void *dst, u64 src, u32 len)
