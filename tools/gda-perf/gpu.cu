@@ -6,7 +6,7 @@
  * One thread of the GPU owns the queue. lat: from post to observed completion, one at a time. rate,
  * bw: one doorbell for 16 puts, as many in flight as fit into the queue, until the last is
  * complete. Beside them the driver's own copies, launched by the CPU: lat until the stream is idle,
- * bw one behind the other. Afterwards the target is compared.
+ * bw one behind the other. Afterwards the target is compared. signal, stream: see gpu_signal.cuh.
  */
 #include <algorithm>
 #include <cstdio>
@@ -40,10 +40,10 @@
 #define LATENCIES	301U
 #define DEADLINE_NS	20000000000ULL
 
-enum test { LAT, RATE, BW, TESTS };
+enum test { LAT, RATE, BW, SIGNAL, STREAM, TESTS };
 
-static const char *const tests[TESTS] = { "lat", "rate", "bw" };
-static const char *const units[TESTS] = { "us", "M/s", "GB/s" };
+static const char *const tests[TESTS] = { "lat", "rate", "bw", "signal", "stream" };
+static const char *const units[TESTS] = { "us", "M/s", "GB/s", "us", "GB/s" };
 
 static struct {
 	bool test[TESTS];
@@ -264,11 +264,16 @@ static unsigned int compare(struct side *s, uint64_t len)
 	return result;
 }
 
+/* Was a row printed? */
+static bool rows_any;
+
 static double median_of(std::vector<double> &v)
 {
 	std::sort(v.begin(), v.end());
 	return v[v.size() / 2];
 }
+
+#include "gpu_signal.cuh"
 
 /* Returns how many bytes are wrong. */
 static unsigned int row(const struct path *p, struct side s[2], enum test test, uint32_t bytes)
@@ -276,7 +281,6 @@ static unsigned int row(const struct path *p, struct side s[2], enum test test, 
 	uint64_t len = std::min<uint64_t>(ROOM / bytes, count_of(test, bytes)) * bytes;
 	std::vector<double> ours, copies;
 	unsigned int wrong = 0, i;
-	static bool any;
 	double median;
 
 	measure(s, test, bytes);
@@ -292,7 +296,7 @@ static unsigned int row(const struct path *p, struct side s[2], enum test test, 
 	if (options.json)
 		printf("%s    { \"test\": \"%s\", \"path\": \"%s\", \"bytes\": %u, \"unit\": \"%s\", "
 		       "\"puts\": %.4g, \"min\": %.4g, \"max\": %.4g, \"copies\": %.4g, "
-		       "\"wrong\": %u }", any ? ",\n" : "", tests[test], p->name, bytes,
+		       "\"wrong\": %u }", rows_any ? ",\n" : "", tests[test], p->name, bytes,
 		       units[test], median, ours.front(), ours.back(),
 		       median_of(copies), wrong);
 	else
@@ -300,7 +304,7 @@ static unsigned int row(const struct path *p, struct side s[2], enum test test, 
 		       bytes, median, ours.front(), ours.back(), median_of(copies), units[test],
 		       wrong ? "WRONG BYTES" : "");
 	fflush(stdout);
-	any = true;
+	rows_any = true;
 	return wrong;
 }
 
@@ -312,7 +316,7 @@ static unsigned int path_rows(const struct path *p)
 	side_open(&s[0], 0, false, p->place);
 	side_open(&s[1], p->device, true, p->place);
 	connect_sides(s);
-	for (int t = 0; t < TESTS; t++)
+	for (int t = 0; t < SIGNAL; t++)
 		for (unsigned int bytes : options.sizes)
 			if (options.test[t] && (t != RATE || bytes <= 4096) &&
 			    (t != BW || bytes > 4096))
@@ -324,7 +328,7 @@ static unsigned int path_rows(const struct path *p)
 
 static void usage(void)
 {
-	fputs("usage: gda-perf --gpu [--json] [--runs N] [--sizes BYTES,...] [lat|rate|bw]...\n",
+	fputs("usage: gda-perf --gpu [--json] [--runs N] [--sizes BYTES,...] [lat|rate|bw|signal|stream]...\n",
 	      stderr);
 	exit(2);
 }
@@ -397,6 +401,7 @@ int main(int argc, char **argv)
 	for (const struct path &p : paths)
 		if (p.device < devices)
 			wrong += path_rows(&p);
+	wrong += signal_rows(devices, options.test[SIGNAL], options.test[STREAM]);
 	if (options.json)
 		printf("\n] }\n");
 	return wrong ? 1 : 0;

@@ -16,10 +16,10 @@ $(PERF_OUT): $(PERF_SRC) $(wildcard tools/gda-perf/*.h) $(GDA_HEADERS) $(LIB_OUT
 	$(CC) $(PERF_FLAGS) $(LDFLAGS) -o $@ $(PERF_SRC) $(LIB_OUT)/libgda.a $(PERF_IBVERBS) -lm
 
 # On demand, for it needs nvcc; gda-perf --gpu runs it.
-$(PERF_OUT)-gpu: tools/gda-perf/gpu.cu $(GDA_HEADERS) $(wildcard lib/include/gda/gpu/*.h) \
+$(PERF_OUT)-gpu: tools/gda-perf/gpu.cu tools/gda-perf/gpu_signal.cuh $(GDA_HEADERS) $(wildcard lib/include/gda/gpu/*.h) \
 		$(LIB_OUT)/libgda.a $(OPTIONAL_OUT)/nvcc tools/gda-perf/perf.mk
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCC_FLAGS) -o $@ $< $(LIB_OUT)/libgda.a -ldl -lpthread
+	$(NVCC) $(subst c++17,c++20,$(NVCC_FLAGS)) -o $@ $< $(LIB_OUT)/libgda.a -ldl -lpthread
 
 .PHONY: perf-gpu
 perf-gpu: $(PERF_OUT) $(PERF_OUT)-gpu ## measure: measure puts by a GPU through inproc (where there is one)
