@@ -2,7 +2,8 @@
 /*
  * Posters of every kind on a GPU where nothing goes well: a consumer that stands still, a
  * deadline, an abort, a queue that fails, a slot to be given back. The consumer is the
- * host, between kernels. Speaks KTAP.
+ * host, between kernels. paths_efa is the same file, compiled with GDA_WQE_EFA, on queues of that
+ * dialect. Speaks KTAP.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +14,29 @@
 
 #define DEPTH	64U
 #define QPN	0x123456U
+
+/* The dialect's formats; its first completion is that of the newest request, see fail(). */
+#ifdef GDA_WQE_EFA
+#define DIALECT			GDA_DIALECT_EFA
+#define SLOT			GDA_EFA_WIDE_BYTES
+#define CQ_BYTES		(DEPTH * sizeof(struct gda_efa_recv_cqe))
+#define CQ_PRESET		0
+#define RUNG_BY_DOORBELL	1
+#define INDEX_OF(entry)		((entry)[1] << 8 | (entry)[0])
+#define ERROR_TICKET		8
+#define SYNDROME		GDA_EFA_FLUSHED
+#define VENDOR			0
+#else
+#define DIALECT			GDA_DIALECT_MLX5
+#define SLOT			64
+#define CQ_BYTES		64
+#define CQ_PRESET		0xff
+#define RUNG_BY_DOORBELL	0
+#define INDEX_OF(entry)		((entry)[1] << 8 | (entry)[2])
+#define ERROR_TICKET		5
+#define SYNDROME		GDA_MLX5_SYND_REMOTE_ACCESS
+#define VENDOR			7
+#endif
 
 enum kind { EXCLUSIVE, SHARED, BLOCK, VIEW, KINDS };
 
@@ -121,8 +145,9 @@ struct queue {
 	struct gda_view *v;
 	char *sq, *cq;
 	uint32_t *slots, *record;
-	uint64_t *db;
+	uint64_t *db, *marks;
 	struct found *f;
+	uint64_t completed;
 };
 
 static void poke(void *to, const void *from, size_t size)
@@ -136,15 +161,18 @@ static void queue_open(struct queue *q, uint64_t timeout_ns)
 	uint32_t head = GDA_SLOT_HEAD;
 
 	CUDA(cudaMalloc(&q->v, sizeof(v)));
-	CUDA(cudaMalloc(&q->sq, DEPTH * 64));
-	CUDA(cudaMalloc(&q->cq, 64));
+	q->completed = 0;
+	CUDA(cudaMalloc(&q->sq, DEPTH * SLOT));
+	CUDA(cudaMalloc(&q->cq, CQ_BYTES));
+	CUDA(cudaMalloc(&q->marks, GDA_VIEW_MARKS_BYTES));
+	CUDA(cudaMemset(q->marks, 0, GDA_VIEW_MARKS_BYTES));
 	CUDA(cudaMalloc(&q->slots, DEPTH * 4));
 	CUDA(cudaMalloc(&q->record, 64));
 	CUDA(cudaMalloc(&q->db, 64));
 	CUDA(cudaMalloc(&q->f, sizeof(*q->f)));
 	CUDA(cudaMemset(q->f, 0, sizeof(*q->f)));
-	CUDA(cudaMemset(q->sq, 0xee, DEPTH * 64));
-	CUDA(cudaMemset(q->cq, 0xff, 64));
+	CUDA(cudaMemset(q->sq, 0xee, DEPTH * SLOT));
+	CUDA(cudaMemset(q->cq, CQ_PRESET, CQ_BYTES));
 	CUDA(cudaMemset(q->slots, 0, DEPTH * 4));
 	CUDA(cudaMemset(q->record, 0, 64));
 	CUDA(cudaMemset(q->db, 0, 64));
@@ -159,7 +187,9 @@ static void queue_open(struct queue *q, uint64_t timeout_ns)
 	v.slots = (uintptr_t)q->slots;
 	v.mask = DEPTH - 1;
 	v.qpn = QPN;
-	v.qpn_be = gda_mlx5_doorbell(0, QPN);
+	v.dialect = DIALECT;
+	v.qpn_be = gda_db_qpn(DIALECT, QPN);
+	v.marks = (uintptr_t)q->marks;
 	v.timeout_ns = timeout_ns;
 	v.abort = (uintptr_t)&q->v->abort_word;
 	v.caps = GDA_VIEW_SQ_ON_GPU;
@@ -172,12 +202,37 @@ static void queue_close(struct queue *q)
 	CUDA(cudaFree(q->v));
 	CUDA(cudaFree(q->sq));
 	CUDA(cudaFree(q->cq));
+	CUDA(cudaFree(q->marks));
 	CUDA(cudaFree(q->slots));
 	CUDA(cudaFree(q->record));
 	CUDA(cudaFree(q->db));
 	CUDA(cudaFree(q->f));
 }
 
+#ifdef GDA_WQE_EFA
+/* Requests from the last one completed to @next, backwards, and from @first on they have failed. */
+static void fail(struct queue *q, uint64_t next, uint64_t first)
+{
+	uint64_t from = q->completed, id;
+
+	for (; q->completed < next; q->completed++) {
+		id = next - 1 - (q->completed - from);
+		struct gda_efa_recv_cqe e = {};
+
+		e.id = (uint16_t)id;
+		e.status = id < first  ? GDA_EFA_OK :
+			   id == first ? GDA_EFA_BAD_ADDRESS :
+					 GDA_EFA_FLUSHED;
+		e.flags = GDA_EFA_CQE_SENT | !(q->completed & DEPTH);
+		poke(q->cq + q->completed % DEPTH * sizeof(e), &e, sizeof(e));
+	}
+}
+
+static void complete(struct queue *q, uint64_t next)
+{
+	fail(q, next, UINT64_MAX);
+}
+#else
 static void complete(struct queue *q, uint64_t next)
 {
 	uint32_t word = __builtin_bswap32((uint32_t)((next - 1) & 0xffff) << 16);
@@ -197,6 +252,7 @@ static void fail(struct queue *q, uint64_t next, uint64_t first)
 	poke(q->cq + offsetof(struct gda_mlx5_err_cqe, first_syndrome), why, 4);
 	poke(q->cq + offsetof(struct gda_mlx5_cqe, wqe_counter), &word, 4);
 }
+#endif
 
 static uint64_t reserved(struct queue *q)
 {
@@ -253,25 +309,26 @@ static void verdict(bool ok, const char *kind, const char *what, const struct fo
 
 static uint32_t rung(struct queue *q)
 {
-	uint32_t record;
+	uint32_t word;
 
-	CUDA(cudaMemcpy(&record, q->record + 1, 4, cudaMemcpyDeviceToHost));
-	return __builtin_bswap32(record);
+	CUDA(cudaMemcpy(&word, RUNG_BY_DOORBELL ? (void *)q->db : q->record + 1, 4,
+			cudaMemcpyDeviceToHost));
+	return RUNG_BY_DOORBELL ? word : __builtin_bswap32(word);
 }
 
 /* Each index of a lap was handed out once, and its entry is there. */
 static bool once(struct queue *q, const struct found &f, uint32_t from)
 {
-	std::vector<uint8_t> sq(DEPTH * 64);
+	std::vector<uint8_t> sq(DEPTH * SLOT);
 	bool ok = true;
 	uint32_t i;
 
 	CUDA(cudaMemcpy(sq.data(), q->sq, sq.size(), cudaMemcpyDeviceToHost));
 	for (i = from; i < from + DEPTH; i++) {
-		const uint8_t *entry = &sq[i % DEPTH * 64];
+		const uint8_t *entry = &sq[i % DEPTH * SLOT];
 
 		ok &= f.taken[i % (DEPTH * 4)] == 1;
-		ok &= (uint32_t)(entry[1] << 8 | entry[2]) == (i & 0xffff);
+		ok &= (uint32_t)INDEX_OF(entry) == (i & 0xffff);
 	}
 	return ok;
 }
@@ -316,12 +373,18 @@ static void test_error(enum kind kind)
 	verdict(f.wait == -ECANCELED && f.quiet == -EIO, kind_names[kind],
 		"what follows a failure is cancelled, quiet tells of it", f);
 	if (kind == VIEW)
-		verdict(f.has_error == 1 && f.error.ticket == 5 && f.error.vendor == 7 &&
-			f.error.syndrome == GDA_MLX5_SYND_REMOTE_ACCESS, kind_names[kind],
-			"the error is decoded", f);
+		verdict(f.has_error == 1 && f.error.ticket == ERROR_TICKET &&
+				f.error.vendor == VENDOR &&
+				f.error.syndrome == SYNDROME,
+			kind_names[kind], "the error is decoded", f);
 	f = go(&q, kind, 1, 1, DEPTH * 2, 0, false);
-	verdict(f.failed == 1 && !f.timedout, kind_names[kind],
-		"the full ring of a queue that failed is told at once", f);
+	if (RUNG_BY_DOORBELL)
+		/* a failed queue frees its slots, unless its device stands still */
+		verdict(!f.failed && f.timedout == 1 && f.posted == DEPTH, kind_names[kind],
+			"a queue that failed is posted to until it is full", f);
+	else
+		verdict(f.failed == 1 && !f.timedout, kind_names[kind],
+			"the full ring of a queue that failed is told at once", f);
 	queue_close(&q);
 }
 

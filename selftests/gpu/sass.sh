@@ -30,7 +30,11 @@ shmem_block 365
 shmem_quiet 60
 shmem_gpu_quiet 790
 shmem_get 905
-shmem_fetch 1050"
+shmem_fetch 1050
+efa_exclusive 90
+efa_shared 310
+efa_courier 115
+efa_block 235"
 
 echo "1..$(wc -l <<<"$limits")"
 for tool in nvcc cuobjdump nvdisasm; do
@@ -38,13 +42,16 @@ for tool in nvcc cuobjdump nvdisasm; do
 	awk -v tool=$tool '{ print "ok " NR " a call, " $1 " # SKIP no " tool " here" }' <<<"$limits"
 	exit 0
 done
-if ! nvcc -std=c++17 -O3 -arch=sm_90 -Iuapi -Ilib/include -cubin -o "$tmp/sass.cubin" \
-	selftests/gpu/sass.cu; then
+for file in sass sass_efa; do
+	nvcc -std=c++17 -O3 -arch=sm_90 -Iuapi -Ilib/include -cubin -o "$tmp/$file.cubin" \
+		selftests/gpu/$file.cu && continue
 	echo "Bail out! nvcc"
 	exit 1
-fi
+done
 # Functions off the path lie behind it; a call names where the first of them begins.
-cuobjdump -sass "$tmp/sass.cubin" | awk '
+for file in sass sass_efa; do
+	cuobjdump -sass "$tmp/$file.cubin"
+done | awk '
 	function hex(s) { return sprintf("%8s", tolower(s)) }
 	/Function :/ { f = $3; next }
 	!match($0, /^[ \t]+\/\*[0-9a-f][0-9a-f][0-9a-f][0-9a-f]+\*\//) { next }

@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
-#include "posters.cuh"
+#include "efa.cuh"
 
 #define CUDA(call) do { \
 	cudaError_t err_ = (call); \
@@ -23,8 +23,6 @@
 #define MAX_WARPS	2112
 #define ROUNDS		200
 #define TAIL_WARPS	8	/* most warps whose calls are timed one by one */
-
-typedef void (*bench_launch)(const struct bench_args &, dim3, dim3, cudaStream_t);
 
 template <enum bench_mode mode, enum bench_test test, bool lazy>
 static void bench_run(const struct bench_args &a, dim3 grid, dim3 block, cudaStream_t s)
@@ -43,6 +41,8 @@ struct bench_row {
 	enum bench_map map;
 	uint32_t depth;
 	bench_launch launch;
+	bool efa;		/* @launch is of efa.cu */
+	bool shuffle;		/* requests complete in another order */
 };
 
 struct bench_result {
@@ -122,22 +122,51 @@ static struct gda_view *views_of(struct bench_machine *m, int rep)
 	return m->views + rep * 29 % 64;
 }
 
+static uint32_t queues_of(const struct bench_row &r)
+{
+	return r.map == ONE_QUEUE ? 1 : r.map == BLOCK_QUEUE ? r.blocks : r.blocks * r.warps;
+}
+
 /*
- * Make a fresh queue without posts, like that of gda_view_init(), but in the GPU's memory. The caller
- * sets the address of the abort word, for it knows where @v will be.
+ * What is different in the efa dialect. Doorbells need no order; entries are released at system
+ * scope, for a NIC reads them.
+ */
+static void queue_make_efa(struct bench_machine *m, const struct bench_row &r, struct gda_view *v,
+			   struct nic_queue *q)
+{
+	char *cq = take(m, false, (size_t)r.depth * BENCH_EFA_CQE, 128);
+	char *marks = take(m, false, GDA_VIEW_MARKS_BYTES, 128);
+
+	CUDA(cudaMemsetAsync(cq, 0, (size_t)r.depth * BENCH_EFA_CQE, m->posters));
+	CUDA(cudaMemsetAsync(marks, 0, GDA_VIEW_MARKS_BYTES, m->posters));
+	v->dialect = GDA_DIALECT_EFA;
+	v->cq = (uintptr_t)cq;
+	v->marks = (uintptr_t)marks;
+	v->qpn_be = (uint64_t)(v->qpn & 0xffff) << 32;
+	v->ah = (uint64_t)BENCH_EFA_AH << 32;
+	v->qkey = BENCH_EFA_QKEY;
+	v->caps = GDA_VIEW_DB_UNORDERED;
+	q->last = (uint32_t *)cq;
+	q->pause_ns = bench_completes(r.test) ? 0 : queues_of(r) > 8 ? 100000 : 20000;
+}
+
+/*
+ * Make a fresh queue without posts, like that of gda_view_init(), but in the GPU's memory. The
+ * caller sets the address of the abort word, for it knows where @v will be.
  */
 static void queue_make(struct bench_machine *m, const struct bench_row &r, uint32_t i,
 		       struct gda_view *v, struct nic_queue *q, const std::vector<uint32_t> &slots)
 {
 	bool db_gpu = bench_completes(r.test);
+	size_t slot = r.efa ? BENCH_EFA_SLOT : 64;
 	char *record = take(m, false, 128, 128), *cq = take(m, false, 128, 128);
 	char *words = take(m, false, (size_t)r.depth * 4, 128);
-	char *sq = take(m, false, (size_t)r.depth * 64, 4096);
+	char *sq = take(m, false, (size_t)r.depth * slot, 4096);
 	char *db = take(m, !db_gpu, 256, 256);
 
 	CUDA(cudaMemsetAsync(record, 0, 128, m->posters));
 	CUDA(cudaMemsetAsync(cq, 0xff, 128, m->posters));
-	CUDA(cudaMemsetAsync(sq, 0xee, (size_t)r.depth * 64, m->posters));
+	CUDA(cudaMemsetAsync(sq, 0xee, (size_t)r.depth * slot, m->posters));
 	CUDA(cudaMemcpyAsync(words, slots.data(), (size_t)r.depth * 4, cudaMemcpyHostToDevice,
 			     m->posters));
 	if (db_gpu)
@@ -161,6 +190,8 @@ static void queue_make(struct bench_machine *m, const struct bench_row &r, uint3
 	*q = { sq, (uint32_t *)(record + 4), (uint64_t *)db,
 	       (uint32_t *)(cq + offsetof(struct gda_mlx5_cqe, wqe_counter)), r.depth, v->qpn,
 	       r.test == GIN };
+	if (r.efa)
+		queue_make_efa(m, r, v, q);
 }
 
 /* Builds what gda_gin_create() and gda_window_register() build. */
@@ -251,11 +282,6 @@ static void async_make(struct bench_machine *m, int rep)
 	a.chunks[1] = { BENCH_HALF, BENCH_HALF - 1, BENCH_HALF + BENCH_IOVA, 0, 0 };
 	a.view = (uintptr_t)views_of(m, rep);
 	CUDA(cudaMemcpy(m->async, &a, sizeof(a), cudaMemcpyHostToDevice));
-}
-
-static uint32_t queues_of(const struct bench_row &r)
-{
-	return r.map == ONE_QUEUE ? 1 : r.map == BLOCK_QUEUE ? r.blocks : r.blocks * r.warps;
 }
 
 static void queues_make(struct bench_machine *m, const struct bench_row &r, int rep)
@@ -464,7 +490,8 @@ static struct bench_result measure(struct bench_machine *m, const struct bench_r
 	bool late = bench_completes(r.test);
 	struct nic_args nic = { m->queues, m->results, m->words + 96, n,
 				n > 8 ? 3000U : late ? 0U : 100U, late, late && !r.lazy,
-				late, m->blind };
+				late, m->blind, r.shuffle };
+	bool single = n == 1 && !late && m->clusters;
 	dim3 grid(r.blocks + a.skip + (r.mode == SHARED_COURIER));
 	dim3 block((r.warps + (r.mode == BLOCK_COURIER)) * 32);
 	std::vector<uint64_t> times(4 * MAX_WARPS);
@@ -477,7 +504,9 @@ static struct bench_result measure(struct bench_machine *m, const struct bench_r
 	a.noop = false;
 	queues_make(m, r, rep);
 	CUDA(cudaMemcpy(a.posters, &live, 4, cudaMemcpyHostToDevice));
-	if (n == 1 && !late && m->clusters)
+	if (r.efa)
+		bench_efa_nic(nic, single, m->nic);
+	else if (single)
 		nic_kernel_single<<<NIC_BLOCKS, NIC_WARPS * 32, 0, m->nic>>>(nic);
 	else
 		nic_kernel<<<(n + 3) / 4, 128, 0, m->nic>>>(nic);
@@ -499,8 +528,12 @@ static struct bench_result measure(struct bench_machine *m, const struct bench_r
 	return out;
 }
 
-/* M/s of the bare issue by a number of warps, and its cycles. */
-static struct bench_result measure_floor(struct bench_machine *m, uint32_t warps, int rep)
+/*
+ * M/s of the bare issue by a number of warps, with a fence of @system scope or not, and its
+ * cycles.
+ */
+static struct bench_result measure_floor(struct bench_machine *m,
+					 uint32_t warps, bool system, int rep)
 {
 	struct bench_row r = { "floor", EXCLUSIVE, PUT, true, warps > 264 ? 132 : warps,
 			       warps > 264 ? warps / 132 : 1, WARP_QUEUE, 1024, NULL };
@@ -515,8 +548,8 @@ static struct bench_result measure_floor(struct bench_machine *m, uint32_t warps
 	sq = take(m, false, (size_t)warps * 1024 * 64, 4096);
 	db = take(m, true, (size_t)warps * 256, 256);
 	CUDA(cudaMemset(m->words, 0, 4096));
-	floor_issue<<<r.blocks + a.skip, r.warps * 32, 0, m->posters>>>(sq, (uint64_t *)db, a,
-									 1000);
+	(system ? floor_issue<true> : floor_issue<false>)
+		<<<r.blocks + a.skip, r.warps * 32, 0, m->posters>>>(sq, (uint64_t *)db, a, 1000);
 	wait_idle(m, m->posters, "floor");
 	CUDA(cudaMemcpy(times.data(), m->times, times.size() * 8, cudaMemcpyDeviceToHost));
 	time_of(r, times, &out);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A fake NIC on the GPU: a separate kernel that follows the doorbell record (or the doorbell),
- * reads and checks every entry, and writes the collapsed CQ.
+ * reads and checks every entry, and writes the collapsed CQ. With GDA_WQE_EFA the format is that of
+ * nic_efa.cuh.
  *
  * Each entry has its poster and its number, in several fields that must agree, so that a stale or
  * torn entry is noticed at once. Lost or repeated entries are noticed at the end, when a sum of
@@ -31,14 +32,21 @@
 #endif
 #define GOLDEN		0x9e3779b9U
 
+/* Queues of the efa dialect: bytes of entries, and the target of all posts. */
+#define BENCH_EFA_SLOT	128U
+#define BENCH_EFA_CQE	32U
+#define BENCH_EFA_AH	3U
+#define BENCH_EFA_QKEY	0x1234567U
+
 struct nic_queue {
 	char *sq;
 	uint32_t *dbrec;
 	uint64_t *db;
-	uint32_t *last;		/* last word of the CQ's entry */
+	uint32_t *last;		/* last word of the CQ's entry; of efa the CQ */
 	uint32_t depth;
 	uint32_t qpn;
 	bool inc;		/* an addition is a signal of gda/gin.h */
+	uint32_t pause_ns;	/* efa: before each poll */
 };
 
 struct nic_result {
@@ -59,6 +67,7 @@ struct nic_args {
 	bool strict;		/* with follow_db: fail if the record is behind the doorbell */
 	bool check_late;	/* complete before the check: for latencies, one post at a time */
 	bool blind;		/* do not read entries: to measure the cost of checking */
+	bool shuffle;		/* efa: complete in another order than that of the entries */
 };
 
 __host__ __device__ static inline uint64_t nic_hash(uint64_t x, uint32_t opcode)
@@ -77,6 +86,9 @@ static __device__ __forceinline__ uint4 nic_load(const char *p)
 	return v;
 }
 
+#ifdef GDA_WQE_EFA
+#include "nic_efa.cuh"
+#else
 struct nic_entry {
 	uint4 ctrl, raddr, data;
 };
@@ -131,12 +143,17 @@ static __device__ __forceinline__ uint64_t nic_rung(const struct nic_queue &q, u
 	return done + (more < 0x8000 ? more : 0);
 }
 
-static __device__ __forceinline__ void nic_complete(const struct nic_queue &q, uint64_t done)
+/* One store by thread 0 of @lanes completes all from @from to @done. */
+static __device__ __forceinline__ void nic_complete(const struct nic_queue &q, uint64_t from,
+						    uint64_t done, uint32_t lane, uint32_t lanes,
+						    bool shuffle)
 {
 	uint32_t counter = (uint32_t)(done - 1) & 0xffff;
 
-	*(volatile uint32_t *)q.last = gda_swap32(counter << 16);
+	if (!lane)
+		*(volatile uint32_t *)q.last = gda_swap32(counter << 16);
 }
+#endif
 
 /* Check every entry from @from to @to, as thread @lane of @lanes. */
 static __device__ __forceinline__ void nic_look(const struct nic_queue &q, uint64_t from,
@@ -181,7 +198,7 @@ static __device__ __forceinline__ uint64_t nic_next(const struct nic_args &a,
 	if (a.strict && now != done)
 		record = *(volatile uint32_t *)q.dbrec;
 	if (a.check_late && now != done)
-		nic_complete(q, now);
+		nic_complete(q, done, now, 0, 1, a.shuffle);
 	if (a.strict && now != done)
 		behind += (uint16_t)(gda_swap32(record) - (uint32_t)now) >= 0x8000;
 	if (now != done)
@@ -217,8 +234,8 @@ static __global__ void nic_kernel(struct nic_args a)
 		if (!a.blind)
 			nic_look(q, r.done, now, lane, 32, r);
 		__syncwarp();
-		if (!lane && !a.check_late)
-			nic_complete(q, now);
+		if (!a.check_late)
+			nic_complete(q, r.done, now, lane, 32, a.shuffle);
 		r.done = now;
 	}
 	nic_tell(a, queue, r, !lane);
@@ -259,8 +276,8 @@ static __global__ void NIC_CLUSTER nic_kernel_single(struct nic_args a)
 		if (!a.blind)
 			nic_look(q, r.done, now, lane, lanes, r);
 		cluster.sync();
-		if (!lane && !a.check_late)
-			nic_complete(q, now);
+		if (!a.check_late)
+			nic_complete(q, r.done, now, lane, lanes, a.shuffle);
 		r.done = now;
 	}
 	nic_tell(a, 0, r, !lane);

@@ -95,6 +95,8 @@ struct bench_args {
 	bool noop;
 };
 
+typedef void (*bench_launch)(const struct bench_args &, dim3, dim3, cudaStream_t);
+
 /* Every field follows from the poster and the number of its post; see nic_check(). */
 template <bool each, class queue>
 static __device__ __forceinline__ int64_t bench_post(queue &q, uint32_t id, uint32_t number,
@@ -132,6 +134,17 @@ static __device__ __forceinline__ int bench_gin(struct gda_gin_poster<queue> &p,
 
 	return gda_gin_put(p, gda_at(w, word), gda_at(w, ~word - BENCH_IOVA),
 			   ((id ^ number) & 0xffffff) | 1, gda_gin_inc(number, 0));
+}
+
+/* What the compiler may take for granted: the capabilities of the device, and the dialect. */
+template <class queue>
+static __device__ __forceinline__ bool bench_assume(queue &q, uint32_t caps)
+{
+#ifdef GDA_WQE_EFA
+	return gda_assume(q, caps) && gda_assume_dialect(q, GDA_DIALECT_EFA);
+#else
+	return gda_assume(q, caps);
+#endif
 }
 
 template <enum bench_test test, class queue>
@@ -416,7 +429,7 @@ static __global__ void __launch_bounds__(512, 1) bench_kernel(struct bench_args 
 		if (!block) {
 			struct gda_shared q = gda_shared_open(a.views, true);
 
-			if (!wib && (!gda_assume(q, caps) || gda_courier_run(q, a.posters)))
+			if (!wib && (!bench_assume(q, caps) || gda_courier_run(q, a.posters)))
 				atomicCAS(a.error, 0, -ESHUTDOWN);
 			return;
 		}
@@ -427,7 +440,7 @@ static __global__ void __launch_bounds__(512, 1) bench_kernel(struct bench_args 
 	if constexpr (mode == EXCLUSIVE) {
 		struct gda_exclusive q = gda_exclusive_open(v);
 
-		if (!gda_assume(q, caps))
+		if (!bench_assume(q, caps))
 			atomicCAS(a.error, 0, -EINVAL);
 		else
 			bench_run_posts<test>(a, q, warp);
@@ -446,7 +459,7 @@ static __global__ void __launch_bounds__(512, 1) bench_kernel(struct bench_args 
 	} else if constexpr (mode == SHARED || mode == SHARED_COURIER) {
 		struct gda_shared q = gda_shared_open(v, mode == SHARED_COURIER);
 
-		if (!gda_assume(q, caps))
+		if (!bench_assume(q, caps))
 			atomicCAS(a.error, 0, -EINVAL);
 		else
 			bench_run_posts<test>(a, q, warp);
@@ -459,7 +472,7 @@ static __global__ void __launch_bounds__(512, 1) bench_kernel(struct bench_args 
 		{
 			struct gda_block_queue q = gda_block_join(&state,
 								  mode == BLOCK_COURIER);
-			int err = gda_assume(q, caps) ? 0 : -EINVAL;
+			int err = bench_assume(q, caps) ? 0 : -EINVAL;
 
 			if (!err && wib == a.warps)
 				err = gda_block_courier(q);
@@ -474,7 +487,8 @@ static __global__ void __launch_bounds__(512, 1) bench_kernel(struct bench_args 
 	}
 }
 
-/* The floor of any post: an entry, a fence of GPU scope, a doorbell. */
+/* The floor of any post: an entry, a fence of GPU or of system scope, a doorbell. */
+template <bool system>
 static __global__ void floor_issue(char *sq, uint64_t *db, struct bench_args a, uint32_t count)
 {
 	uint32_t warp = (blockIdx.x - a.skip) * a.warps + threadIdx.x / 32, i, k;
@@ -491,7 +505,10 @@ static __global__ void floor_issue(char *sq, uint64_t *db, struct bench_args a, 
 	for (i = 0; i < count; i++) {
 		for (k = 0; k < 4; k++)
 			gda_store128(sq + i % 1024 * 64 + 16 * k, i, i, i, i);
-		gda_fence_gpu();
+		if constexpr (system)
+			gda_fence_system();
+		else
+			gda_fence_gpu();
 		asm volatile("st.mmio.relaxed.sys.global.u64 [%0], %1;"
 			     ::"l"(db), "l"((uint64_t)i) : "memory");
 	}

@@ -396,6 +396,14 @@ GDA_HELPER int gda_cqe_done(uint32_t dialect, const struct gda_view *v, uint64_t
 	return GDA_WQE_RING(dialect, cqe_done, index < completed, v, completed, index);
 }
 
+/* Unordered: is the work request at @index, which was posted, done? For posters of a GPU. */
+GDA_HELPER int gda_cqe_passed(uint32_t dialect, const struct gda_view *v, uint64_t index)
+{
+	(void)v;
+	(void)index;
+	return GDA_WQE_RING(dialect, cqe_passed, 0, v, index);
+}
+
 /* The oldest request that has failed, or is not known to be done. In order: that is counted. */
 GDA_HELPER uint64_t gda_cqe_first(uint32_t dialect, const struct gda_view *v)
 {

@@ -153,10 +153,23 @@ GDA_GPU_API void gda_block_close(struct gda_block *b)
 		gda_gpu_store64(&v->reserved, b->start + (b->reserved - (uint32_t)b->start));
 		/* may be behind the index at which the queue was opened */
 		completed += (int64_t)(int32_t)(b->done - (uint32_t)b->start);
-		gda_gpu_store64(&v->completed, completed);
+		/* where the ring is emptied through the view, that has it */
+		if (!gda_cqe_unordered(v->dialect))
+			gda_gpu_store64(&v->completed, completed);
 		gda_fence_gpu();
 	}
 	__syncthreads();
+}
+
+/* Record that slots below @now are free. Return: the consumer index. */
+GDA_DEVICE uint32_t gda_block_credit(struct gda_block *b, uint32_t now)
+{
+	uint32_t old = gda_block_load(&b->done);
+
+	/* another thread may have recorded a later poll than this one */
+	if (now != old && now - old <= b->view->mask + 1)
+		atomicCAS(&b->done, old, now);
+	return gda_block_load(&b->done);
 }
 
 /* Record a poll of the CQ. Return: the consumer index. */
@@ -178,6 +191,8 @@ GDA_DEVICE uint32_t gda_block_note(struct gda_block *b, uint32_t word)
 
 GDA_DEVICE uint32_t gda_block_poll(struct gda_block *b)
 {
+	if (gda_cqe_unordered(b->view->dialect))
+		return gda_block_credit(b, (uint32_t)gda_poll(b->view, 0));
 	return gda_block_note(b, gda_nic_load32(gda_cqe_last(b->view->dialect, b->view->cq)));
 }
 

@@ -192,15 +192,15 @@ GDA_DEVICE_SLOW uint64_t gda_shared_failed(struct gda_view *v, uint64_t known)
 GDA_DEVICE uint64_t gda_refresh(struct gda_shared &q, const struct gda_shared_scan &look,
 				int &failed)
 {
-	uint64_t now = gda_cqe_unwrap(q.port.view->dialect, look.completed, look.word);
+	uint64_t now = gda_cqe_unwrap(gda_port_dialect(q.port), look.completed, look.word);
 
 	failed = 0;
-	if (gda_cqe_is_error(q.port.view->dialect, look.word)) {
+	if (gda_cqe_is_error(gda_port_dialect(q.port), look.word)) {
 		now = gda_shared_failed(q.port.view, q.done);
 		failed = (int64_t)now < 0;
 		return failed ? ~now : now;
 	}
-	if (!gda_cqe_is_done(q.port.view->dialect, look.word) ||
+	if (!gda_cqe_is_done(gda_port_dialect(q.port), look.word) ||
 	    now - look.completed > q.port.mask + 1 || now <= q.done)
 		return q.done;
 	gda_acquire();

@@ -169,7 +169,10 @@ GDA_DEVICE void gda_release(uint32_t caps)
  * @last: word of the completion entry that tells the device's progress
  * @mask: slots - 1
  * @caps: GDA_VIEW_*: what posters may rely on
- * @qpn_be: QP number << 8, big-endian
+ * @qpn_be: the high half of gda_view.qpn_be
+ * @dialect: enum gda_dialect, of a program that speaks several; see gda_assume_dialect()
+ * @ah: efa: address handle of that QP
+ * @qkey: efa: its key
  *
  * Addresses are the GPU's. A member that a poster does not use costs nothing.
  */
@@ -183,6 +186,11 @@ struct gda_port {
 	uint32_t mask;
 	uint32_t caps;
 	uint32_t qpn_be;
+#ifdef GDA_WQE_EFA
+	uint32_t dialect;
+	uint32_t ah;
+	uint32_t qkey;
+#endif
 };
 
 /**
@@ -194,6 +202,49 @@ struct gda_turn {
 	uint64_t word;
 	bool passed;
 };
+
+#ifdef GDA_WQE_EFA
+GDA_DEVICE uint32_t gda_port_dialect(const struct gda_port &p)
+{
+	return p.dialect;
+}
+
+GDA_DEVICE void gda_port_speak(struct gda_port &p, uint32_t dialect)
+{
+	p.dialect = dialect;
+}
+
+/* A view of a library that knew one dialect has none. */
+GDA_DEVICE void gda_port_address(struct gda_port &p, const struct gda_view *v)
+{
+	p.dialect = gda_wqe_is_first(v->dialect) ? GDA_WQE_FIRST : gda_wqe_other(v->dialect);
+	p.ah = (uint32_t)(v->ah >> 32);
+	p.qkey = v->qkey;
+}
+
+GDA_DEVICE struct gda_sq gda_sq(const struct gda_port &p)
+{
+	return { p.sq, (uint64_t)p.qpn_be << 32, p.mask, p.dialect, (uint64_t)p.ah << 32, p.qkey };
+}
+#else
+GDA_DEVICE uint32_t gda_port_dialect(const struct gda_port &p)
+{
+	return p.view->dialect;
+}
+
+GDA_DEVICE void gda_port_speak(struct gda_port &, uint32_t)
+{
+}
+
+GDA_DEVICE void gda_port_address(struct gda_port &, const struct gda_view *)
+{
+}
+
+GDA_DEVICE struct gda_sq gda_sq(const struct gda_port &p)
+{
+	return { p.sq, (uint64_t)p.qpn_be << 32, p.mask, p.view->dialect };
+}
+#endif
 
 GDA_DEVICE struct gda_port gda_port_open(struct gda_view *v)
 {
@@ -208,12 +259,8 @@ GDA_DEVICE struct gda_port gda_port_open(struct gda_view *v)
 	p.mask = v->mask;
 	p.caps = v->caps;
 	p.qpn_be = (uint32_t)(v->qpn_be >> 32);
+	gda_port_address(p, v);
 	return p;
-}
-
-GDA_DEVICE struct gda_sq gda_sq(const struct gda_port &p)
-{
-	return { p.sq, (uint64_t)p.qpn_be << 32, p.mask, p.view->dialect };
 }
 
 /*
@@ -251,17 +298,48 @@ GDA_GPU_API bool gda_assume(queue &q, uint32_t caps)
 	return true;
 }
 
+/**
+ * gda_assume_dialect - tell the compiler which dialect the queue has
+ * @q: the poster's queue
+ * @dialect: enum gda_dialect, a constant
+ *
+ * In a program that speaks several the compiler then removes the branches between them; in others
+ * the call has no effect. Costs one comparison.
+ *
+ * Return: true; false, and nothing is changed, if the view says otherwise.
+ */
+template <class queue>
+GDA_GPU_API bool gda_assume_dialect(queue &q, uint32_t dialect)
+{
+	if (gda_port_dialect(q.port) != dialect)
+		return false;
+	gda_port_speak(q.port, dialect);
+	return true;
+}
+
+/* Do requests of the queue complete in any order, to a ring of its own? */
+GDA_DEVICE bool gda_port_unordered(const struct gda_port &p)
+{
+	return gda_cqe_unordered(gda_port_dialect(p));
+}
+
 /* Ring. All slots below @next are written and released, and no other thread rings. */
 GDA_DEVICE void gda_port_ring_if(uint32_t on, const struct gda_port &p, uint64_t next)
 {
-	uint32_t record = gda_db_record(p.view->dialect, next);
+	uint32_t record = gda_db_record(gda_port_dialect(p), next);
 
+	if (gda_port_unordered(p)) {
+		/* there is no record; the doorbell has 16 bits, of which nobody minds more */
+		asm volatile(GDA_IF(2, "st.mmio.relaxed.sys.global.u32 [%0], %1;")
+			     ::"l"(p.db), "r"(record), "r"(on) : "memory");
+		return;
+	}
 	asm volatile(GDA_IF(2, "st.relaxed.sys.global.u32 [%0], %1;")
 		     ::"l"(p.dbrec), "r"(record), "r"(on) : "memory");
 	if (!(p.caps & GDA_VIEW_DB_UNORDERED))
 		gda_release_if(on, p.caps);
 	asm volatile(GDA_IF(2, "st.mmio.relaxed.sys.global.u64 [%0], %1;")
-		     ::"l"(p.db), "l"(gda_db_value(p.view->dialect, gda_sq(p).qpn_be, record)),
+		     ::"l"(p.db), "l"(gda_db_value(gda_port_dialect(p), gda_sq(p).qpn_be, record)),
 		       "r"(on) : "memory");
 }
 

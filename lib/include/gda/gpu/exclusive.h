@@ -71,7 +71,9 @@ GDA_GPU_API void gda_exclusive_close(struct gda_exclusive &q)
 {
 	gda_ring_deferred(q);
 	gda_gpu_store64(&q.port.view->reserved, q.next);
-	gda_gpu_store64(&q.port.view->completed, gda_known(q));
+	/* where the ring is emptied through the view, that has it */
+	if (!gda_port_unordered(q.port))
+		gda_gpu_store64(&q.port.view->completed, gda_known(q));
 	gda_fence_gpu();
 }
 
@@ -93,6 +95,8 @@ GDA_DEVICE_SLOW int64_t gda_exclusive_room(struct gda_view *v, uint64_t next, ui
 		gda_release(v->caps);
 		gda_port_ring(gda_port_open(v), next);
 	}
+	if (gda_cqe_unordered(v->dialect))
+		return gda_unordered_room(v, empty, n, flags & GDA_NOWAIT);
 	for (polls = 1;; polls++) {
 		free = (uint32_t)(gda_cqe_completed(v->dialect, v, gda_nic_load32(last),
 						    empty + free, &failed) - empty);
@@ -146,7 +150,7 @@ GDA_DEVICE void gda_publish(struct gda_exclusive &q, uint64_t index, uint32_t n,
 	q.deferred += n;
 	if (flags & GDA_DEFER)
 		return;
-	gda_need32(gda_db_record(q.port.view->dialect, index + n));
+	gda_need32(gda_db_record(gda_port_dialect(q.port), index + n));
 	gda_release(flags & GDA_SYSTEM ? 0 : q.port.caps);
 	gda_port_ring(q.port, index + n);
 	q.deferred = 0;
@@ -175,7 +179,7 @@ GDA_DEVICE bool gda_try_first(struct gda_exclusive &q, bool first, bool good,
 	if (flags & GDA_DEFER) {
 		q.deferred += post;
 	} else {
-		gda_need32(gda_db_record(q.port.view->dialect, index + 1));
+		gda_need32(gda_db_record(gda_port_dialect(q.port), index + 1));
 		gda_release_if(ready, flags & GDA_SYSTEM ? 0 : q.port.caps);
 		gda_port_ring_if(post, q.port, index + 1);
 		q.deferred = post ? 0 : q.deferred;
@@ -212,7 +216,7 @@ GDA_DEVICE void gda_publish_warp(struct gda_exclusive &q, uint64_t index, unsign
 	q.deferred += 32;
 	if (flags & GDA_DEFER)
 		return;
-	gda_need32(gda_db_record(q.port.view->dialect, index + 32));
+	gda_need32(gda_db_record(gda_port_dialect(q.port), index + 32));
 	__syncwarp();
 	if (!(threadIdx.x & 31)) {
 		gda_release(flags & GDA_SYSTEM ? 0 : q.port.caps);
@@ -255,7 +259,8 @@ GDA_DEVICE uint64_t gda_refresh(struct gda_exclusive &q, uint32_t look, int &fai
 	uint64_t done;
 
 	gda_acquire();
-	done = gda_cqe_completed(q.port.view->dialect, q.port.view, look, gda_known(q), &failed);
+	done = gda_cqe_completed(gda_port_dialect(q.port), q.port.view, look,
+				 gda_known(q), &failed);
 	if (!failed)
 		q.free = (uint32_t)(done + q.port.mask + 1 - q.next);
 	return done;

@@ -35,8 +35,8 @@ GDA_DEVICE void gda_prepare(const queue &, const struct gda_wqe &)
 
 GDA_DEVICE void gda_prepare(const struct gda_shared &q, const struct gda_wqe &w)
 {
-	uint64_t first = gda_wqe_early(q.port.view->dialect, &w, 0);
-	uint64_t second = gda_wqe_early(q.port.view->dialect, &w, 1);
+	uint64_t first = gda_wqe_early(gda_port_dialect(q.port), &w, 0);
+	uint64_t second = gda_wqe_early(gda_port_dialect(q.port), &w, 1);
 
 	gda_need32((uint32_t)first);
 	gda_need32((uint32_t)(first >> 32));
@@ -101,9 +101,11 @@ GDA_DEVICE int64_t gda_post(queue &q, uint32_t n, unsigned int flags, const writ
 template <class queue, class maker>
 GDA_DEVICE int64_t gda_post(queue &q, unsigned int flags, const maker &request)
 {
-	gda_prepare(q, gda_wqe_make(q.port.view->dialect, request()));
+	if (!gda_wqe_has(gda_port_dialect(q.port), request().op))
+		return -EOPNOTSUPP;
+	gda_prepare(q, gda_wqe_make(gda_port_dialect(q.port), request()));
 	return gda_post(q, 1, flags, [&](uint64_t index) {
-		struct gda_wqe w = gda_wqe_make(q.port.view->dialect, request());
+		struct gda_wqe w = gda_wqe_make(gda_port_dialect(q.port), request());
 
 		gda_wqe_store(gda_sq(q.port), index, &w, flags & GDA_SOLICITED);
 	});
@@ -113,7 +115,7 @@ GDA_DEVICE int64_t gda_post(queue &q, unsigned int flags, const maker &request)
 template <class queue>
 GDA_DEVICE int64_t gda_post_multi(queue &q, const struct gda_wr &r, unsigned int flags)
 {
-	struct gda_wqe w = gda_wqe_make(q.port.view->dialect, r);
+	struct gda_wqe w = gda_wqe_make(gda_port_dialect(q.port), r);
 	int64_t last;
 
 	if (w.slots > q.port.mask + 1)
@@ -143,7 +145,7 @@ template <class queue>
 GDA_GPU_API int64_t gda_put(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 			   uint32_t rkey, uint64_t len, unsigned int flags)
 {
-	if (gda_wqe_too_long(q.port.view->dialect, len))
+	if (gda_wqe_too_long(gda_port_dialect(q.port), len))
 		return -EMSGSIZE;
 	return gda_post(q, flags, [&] {
 		return gda_wr_put(laddr, lkey, raddr, rkey, (uint32_t)len);
@@ -169,7 +171,7 @@ template <class queue>
 GDA_GPU_API int64_t gda_put_imm(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 				uint32_t rkey, uint64_t len, uint32_t imm, unsigned int flags)
 {
-	if (gda_wqe_too_long(q.port.view->dialect, len))
+	if (gda_wqe_too_long(gda_port_dialect(q.port), len))
 		return -EMSGSIZE;
 	return gda_post(q, flags, [&] {
 		return gda_wr_put_imm(laddr, lkey, raddr, rkey, (uint32_t)len, imm);
@@ -193,7 +195,7 @@ template <class queue>
 GDA_GPU_API int64_t gda_get(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 			   uint32_t rkey, uint64_t len, unsigned int flags)
 {
-	if (gda_wqe_too_long(q.port.view->dialect, len))
+	if (gda_wqe_too_long(gda_port_dialect(q.port), len))
 		return -EMSGSIZE;
 	return gda_post(q, flags, [&] {
 		return gda_wr_get(laddr, lkey, raddr, rkey, (uint32_t)len);
@@ -217,8 +219,8 @@ template <class queue>
 GDA_GPU_API int64_t gda_put_inline(queue &q, uint64_t raddr, uint32_t rkey, const void *src,
 				   uint64_t len, unsigned int flags)
 {
-	if (len <= GDA_INLINE_SLOT) {
-		struct gda_wqe w = gda_wqe_make(q.port.view->dialect,
+	if (len <= gda_wqe_inline_slot(gda_port_dialect(q.port))) {
+		struct gda_wqe w = gda_wqe_make(gda_port_dialect(q.port),
 						gda_wr_inline(raddr, rkey, src, (uint32_t)len));
 
 		gda_prepare(q, w);
@@ -226,7 +228,7 @@ GDA_GPU_API int64_t gda_put_inline(queue &q, uint64_t raddr, uint32_t rkey, cons
 			gda_wqe_store(gda_sq(q.port), index, &w, flags & GDA_SOLICITED);
 		});
 	}
-	if (len > GDA_INLINE_MAX)
+	if (len > GDA_INLINE_MAX || gda_port_unordered(q.port))
 		return -EMSGSIZE;
 	return gda_post_multi(q, gda_wr_inline(raddr, rkey, src, (uint32_t)len), flags);
 }
@@ -268,6 +270,33 @@ GDA_GPU_API int64_t gda_put_value(queue &q, uint64_t raddr, uint32_t rkey, uint6
 	});
 }
 
+/*
+ * Post @put, and @then when all before it are done: as gda_put_signal_fenced() of gda/signal.h. There
+ * are no additions without order.
+ */
+template <class queue>
+GDA_DEVICE int64_t gda_post_fenced(queue &q, const struct gda_wqe &put, const struct gda_wqe &then,
+				   uint32_t op, unsigned int flags)
+{
+	int64_t ticket;
+	int err;
+
+	if (op != GDA_SIGNAL_SET)
+		return -EOPNOTSUPP;
+	ticket = gda_post(q, 1, flags, [&](uint64_t index) {
+		gda_wqe_store(gda_sq(q.port), index, &put, 0);
+	});
+	if (ticket < 0)
+		return ticket;
+	gda_ring_deferred(q);
+	err = gda_unordered_quiet(q.port.view, (uint64_t)ticket + 1, 0);
+	if (err)
+		return err;
+	return gda_post(q, 1, flags, [&](uint64_t index) {
+		gda_wqe_store(gda_sq(q.port), index, &then, flags & GDA_SOLICITED);
+	});
+}
+
 /**
  * gda_put_signal - write local memory to remote memory, then change a word there
  * @q: the poster's queue
@@ -289,14 +318,16 @@ GDA_GPU_API int64_t gda_put_signal(queue &q, uint64_t laddr, uint32_t lkey, uint
 				  uint32_t rkey, uint64_t len, const struct gda_signal &signal,
 				  unsigned int flags)
 {
-	struct gda_wqe put = gda_wqe_make(q.port.view->dialect,
+	struct gda_wqe put = gda_wqe_make(gda_port_dialect(q.port),
 					  gda_wr_put(laddr, lkey, raddr, rkey, (uint32_t)len));
-	struct gda_wqe then = gda_wqe_signal(q.port.view->dialect, &signal);
+	struct gda_wqe then = gda_wqe_signal(gda_port_dialect(q.port), &signal);
 
-	if (gda_wqe_too_long(q.port.view->dialect, len))
+	if (gda_wqe_too_long(gda_port_dialect(q.port), len))
 		return -EMSGSIZE;
 	if (signal.op > GDA_SIGNAL_SET)
 		return -EINVAL;
+	if (gda_port_unordered(q.port))
+		return gda_post_fenced(q, put, then, signal.op, flags);
 	gda_prepare(q, put);
 	return gda_post(q, put.slots + then.slots, flags, [&](uint64_t index) {
 		gda_wqe_store(gda_sq(q.port), index, &put, 0);
@@ -344,9 +375,9 @@ template <class queue>
 GDA_GPU_API int64_t gda_put_each(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 				uint32_t rkey, uint64_t len, unsigned int flags)
 {
-	if (__any_sync(~0U, gda_wqe_too_long(q.port.view->dialect, len)))
+	if (__any_sync(~0U, gda_wqe_too_long(gda_port_dialect(q.port), len)))
 		return -EMSGSIZE;
-	return gda_post_each(q, gda_wqe_make(q.port.view->dialect,
+	return gda_post_each(q, gda_wqe_make(gda_port_dialect(q.port),
 					     gda_wr_put(laddr, lkey, raddr, rkey, (uint32_t)len)),
 			     flags);
 }

@@ -10,7 +10,7 @@
 #ifndef GDA_GPU_RESERVE_H
 #define GDA_GPU_RESERVE_H
 
-#include <gda/gpu/device.h>
+#include <gda/gpu/unordered.h>
 
 /* How often a cached consumer index is read without a change before the CQ is polled. */
 #define GDA_LOOKS	16
@@ -29,6 +29,13 @@ GDA_DEVICE uint32_t gda_shared_margin(uint32_t mask)
 GDA_DEVICE bool gda_shared_full(const struct gda_view *v, uint64_t end, uint64_t completed)
 {
 	return (int64_t)(end - completed) > (int64_t)v->mask + 1;
+}
+
+/* Will slots be freed? Not by a queue that has failed, unless it is unordered. */
+GDA_DEVICE bool gda_shared_goes_on(const struct gda_view *v)
+{
+	return gda_cqe_unordered(v->dialect) ||
+	       gda_load_acquire64(&v->error_index) == GDA_NO_ERROR;
 }
 
 /* Wait, without a slot, until no poster wants to return one. */
@@ -59,8 +66,10 @@ GDA_DEVICE_SLOW int64_t gda_shared_room(struct gda_view *v, uint64_t index, uint
 	bool look;
 
 	for (polls = 1;; polls++) {
-		/* the combiner polls completions: poll here only if there is none */
+		/* the combiner polls completions in order: poll here only if there is none */
 		look = nowait || still == GDA_LOOKS || polls % GDA_POLLS == 0;
+		if (gda_cqe_unordered(v->dialect))
+			look = true;
 		completed = look ? gda_poll(v, 0) : gda_gpu_load64(&v->completed);
 		still = look || completed != seen ? 0 : still + 1;
 		seen = completed;
@@ -73,7 +82,7 @@ GDA_DEVICE_SLOW int64_t gda_shared_room(struct gda_view *v, uint64_t index, uint
 		if (!err && !look)
 			continue;
 		if (!err) {
-			if (gda_load_acquire64(&v->error_index) != GDA_NO_ERROR)
+			if (!gda_shared_goes_on(v))
 				err = -EIO;
 			else
 				err = nowait ? -EAGAIN : gda_gpu_expired(v, polls, deadline);
@@ -124,7 +133,7 @@ GDA_DEVICE_SLOW int64_t gda_shared_try(struct gda_view *v, uint32_t n)
 			return (int64_t)index;
 		index = was;
 	}
-	return gda_load_acquire64(&v->error_index) == GDA_NO_ERROR ? -EAGAIN : -EIO;
+	return gda_shared_goes_on(v) ? -EAGAIN : -EIO;
 }
 
 /* Reserve @n slots at @index. Return: true if they are not known to be free. */

@@ -146,14 +146,18 @@ GDA_DEVICE uint64_t gda_shared_walk_warp(const struct gda_port &p, uint64_t next
 /*
  * The thread that rings also publishes the device's progress. It knows what it rang, and at most
  * one ring of that is incomplete, so 16 bits suffice. Return: the progress it has published; @told
- * is the last one.
+ * is the last one. The ring of an unordered queue is emptied by threads that wait.
  */
 GDA_DEVICE uint64_t gda_shared_advance(const struct gda_port &p, uint64_t rung, uint32_t word,
 				       uint64_t told)
 {
-	uint32_t behind = gda_cqe_behind(p.view->dialect, rung, word);
+	uint32_t behind;
 
-	if (!gda_cqe_is_done(p.view->dialect, word) || behind > p.mask + 1 || rung - behind == told)
+	if (gda_port_unordered(p))
+		return told;
+	behind = gda_cqe_behind(gda_port_dialect(p), rung, word);
+	if (!gda_cqe_is_done(gda_port_dialect(p), word) ||
+	    behind > p.mask + 1 || rung - behind == told)
 		return told;
 	gda_gpu_max64(&p.view->completed, rung - behind);
 	return rung - behind;
@@ -369,7 +373,7 @@ GDA_DEVICE uint64_t gda_shared_publish(const struct gda_port &p, uint64_t index,
 
 	gda_need64(bits);
 	gda_need64((uint64_t)word);
-	gda_need32(gda_db_record(p.view->dialect, end));
+	gda_need32(gda_db_record(gda_port_dialect(p), end));
 	if (warp)
 		__syncwarp();
 	gda_port_release_as(p, caps);

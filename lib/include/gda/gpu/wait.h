@@ -45,12 +45,14 @@ GDA_GPU_API int gda_test(queue &q, int64_t ticket)
 
 	if (ticket < 0)
 		return (int)ticket;
-	if (gda_cqe_done(q.port.view->dialect, q.port.view, gda_known(q), (uint64_t)ticket))
+	if (gda_port_unordered(q.port))
+		return gda_unordered_test(q.port.view, (uint64_t)ticket);
+	if (gda_cqe_done(gda_port_dialect(q.port), q.port.view, gda_known(q), (uint64_t)ticket))
 		return 1;
 	known = gda_refresh(q, gda_scan(q), failed);
 	if (failed)
 		return gda_verdict(q.port.view, ticket, known);
-	return gda_cqe_done(q.port.view->dialect, q.port.view, known, (uint64_t)ticket);
+	return gda_cqe_done(gda_port_dialect(q.port), q.port.view, known, (uint64_t)ticket);
 }
 
 /*
@@ -69,7 +71,7 @@ GDA_DEVICE int gda_wait_from(queue &q, uint64_t ticket, looked look, uint64_t de
 		looked before = look;
 
 		done = failed ? gda_verdict(q.port.view, ticket, known) :
-				gda_cqe_done(q.port.view->dialect, q.port.view, known, ticket);
+				gda_cqe_done(gda_port_dialect(q.port), q.port.view, known, ticket);
 		if (done)
 			return done < 0 ? done : 0;
 		if (err)
@@ -100,7 +102,9 @@ GDA_GPU_API int gda_wait(queue &q, int64_t ticket, uint64_t deadline)
 	if (ticket < 0)
 		return (int)ticket;
 	gda_ring_deferred(q);
-	if (gda_cqe_done(q.port.view->dialect, q.port.view, gda_known(q), (uint64_t)ticket))
+	if (gda_port_unordered(q.port))
+		return gda_unordered_wait(q.port.view, (uint64_t)ticket, deadline);
+	if (gda_cqe_done(gda_port_dialect(q.port), q.port.view, gda_known(q), (uint64_t)ticket))
 		return 0;
 	return gda_wait_from(q, (uint64_t)ticket, gda_scan(q), deadline);
 }
@@ -152,6 +156,10 @@ GDA_DEVICE_SLOW struct gda_quieted gda_shared_quiet(struct gda_shared q, uint64_
 template <class queue>
 GDA_GPU_API int gda_quiet(queue &q, uint64_t deadline)
 {
+	if (gda_port_unordered(q.port)) {
+		gda_ring_deferred(q);
+		return gda_unordered_quiet(q.port.view, gda_posted(q), deadline);
+	}
 	return gda_quiet_known(q) ? 0 : gda_quiet_wait(q, deadline);
 }
 
@@ -164,6 +172,8 @@ GDA_DEVICE int gda_quiet(struct gda_shared &q, uint64_t deadline)
 	uint64_t reserved = gda_gpu_load64(&q.port.view->reserved);
 	struct gda_quieted end;
 
+	if (gda_port_unordered(q.port))
+		return gda_unordered_quiet(q.port.view, gda_handed_out(q.port.view), deadline);
 	if (reserved <= q.done)
 		return 0;
 	end = gda_shared_quiet(q, reserved, gda_scan(q), deadline);

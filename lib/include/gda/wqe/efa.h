@@ -286,8 +286,17 @@ GDA_HELPER void gda_efa_take(struct gda_view *v)
 	gda_store_release64(&v->completed, taken < free ? taken : free);
 }
 
-/* Empty the ring unless another thread does. Return: gda_view.completed. */
-GDA_HELPER uint64_t gda_efa_reap(struct gda_view *v)
+#ifdef __CUDACC__
+#ifdef __cplusplus
+}
+#endif
+#include <gda/wqe/efa_gpu.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#endif
+
+GDA_HELPER uint64_t gda_efa_reap_cpu(struct gda_view *v)
 {
 	uint64_t taken = gda_load_relaxed64(&v->taken);
 
@@ -299,11 +308,23 @@ GDA_HELPER uint64_t gda_efa_reap(struct gda_view *v)
 	return gda_load_acquire64(&v->completed);
 }
 
+/* Empty the ring unless another thread does. Return: gda_view.completed. */
+GDA_HELPER uint64_t gda_efa_reap(struct gda_view *v)
+{
+	return GDA_HERE(gda_efa_reap_cpu(v), gda_efa_reap_gpu(v));
+}
+
 GDA_HELPER int gda_efa_cqe_done(const struct gda_view *v, uint64_t completed, uint64_t index)
 {
 	(void)completed;
 	return index < gda_load_acquire64(&v->done) ||
 	       (index < gda_load_relaxed64(&v->reserved) && gda_efa_marked(v, GDA_EFA_DONE, index));
+}
+
+/* The same for a ticket that was posted, where gda_view.reserved is not kept up to date. */
+GDA_HELPER int gda_efa_cqe_passed(const struct gda_view *v, uint64_t index)
+{
+	return index < gda_load_acquire64(&v->done) || gda_efa_marked(v, GDA_EFA_DONE, index);
 }
 
 /* Return: 1, or the error of a ticket that is done. */
