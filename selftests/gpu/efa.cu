@@ -226,6 +226,8 @@ static __device__ void refused(queue &q, const struct job &j)
 {
 	const struct gda_signal s = { sizeof(s), GDA_SIGNAL_ADD, (uintptr_t)j.mem[1], 1,
 				      (uintptr_t)j.mem[0], j.rkey, j.lkey };
+	const struct gda_signal set = { sizeof(set), GDA_SIGNAL_SET, (uintptr_t)j.mem[1], 77,
+					(uintptr_t)j.mem[0], j.rkey, j.lkey };
 	uint64_t mine = (uintptr_t)j.mem[0], peers = (uintptr_t)j.mem[1];
 	char bytes[96] = { 0 };
 	bool ok = true;
@@ -234,6 +236,8 @@ static __device__ void refused(queue &q, const struct job &j)
 	ok &= gda_fetch_add(q, mine, j.lkey, peers, j.rkey, 1, 0) == -EOPNOTSUPP;
 	ok &= gda_compare_swap(q, mine, j.lkey, peers, j.rkey, 1, 2, 0) == -EOPNOTSUPP;
 	ok &= put_signal(q, mine, j.lkey, peers, j.rkey, s) == -EOPNOTSUPP;
+	ok &= gda_wait(q, put_signal(q, mine, j.lkey, peers, j.rkey, set), 0) == 0;
+	ok &= gda_nic_load64((const uint64_t *)j.mem[1]) == set.value;
 	ok &= gda_put_inline(q, peers, j.rkey, bytes, 81, 0) == -EMSGSIZE;
 	ok &= gda_put(q, mine, j.lkey, peers, j.rkey, (1ULL << 30) + 1, 0) == -EMSGSIZE;
 	if (ok)

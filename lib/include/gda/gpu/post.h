@@ -271,8 +271,8 @@ GDA_GPU_API int64_t gda_put_value(queue &q, uint64_t raddr, uint32_t rkey, uint6
 }
 
 /*
- * Post @put, and @then when all before it are done: as gda_put_signal_fenced() of gda/signal.h. There
- * are no additions without order.
+ * Post @put, and @then when all before it are done: as gda_put_signal_fenced() of gda/signal.h.
+ * There are no additions without order.
  */
 template <class queue>
 GDA_DEVICE int64_t gda_post_fenced(queue &q, const struct gda_wqe &put, const struct gda_wqe &then,

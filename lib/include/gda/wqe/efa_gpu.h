@@ -14,7 +14,7 @@
 
 /* Entries that a thread loads together, a power of two, and batches of a call. */
 #define GDA_EFA_TOGETHER	16U
-#define GDA_EFA_BATCHES		4U
+#define GDA_EFA_BATCHES		16U
 
 #define GDA_EFA_DEVICE	static __device__ __forceinline__
 
@@ -207,6 +207,21 @@ GDA_EFA_DEVICE bool gda_efa_take_block(struct gda_view *v, struct gda_efa_taken 
 	if (!((uint32_t)t.taken & (v->mask + 1)))
 		expect |= (uint32_t)GDA_EFA_CQE_PHASE << 24;
 	gda_efa_peek_block(v, t.taken - first, word);
+	/*
+	 * usually all are new and in order; then the indices of a block have low bits of their
+	 * own
+	 */
+	if (!(first | t.ahead | t.failing)) {
+#pragma unroll
+		for (k = 0; k < GDA_EFA_TOGETHER; k++)
+			other |= word[k] ^ expect ^ k;
+		if (!(other & (0xffffffU | (uint32_t)GDA_EFA_CQE_PHASE << 24))) {
+			t.taken += GDA_EFA_TOGETHER;
+			t.done += GDA_EFA_TOGETHER;
+			return true;
+		}
+		other = 0;
+	}
 #pragma unroll
 	for (k = 0; k < GDA_EFA_TOGETHER; k++) {
 		uint32_t differs = word[k] ^ (expect + k);
@@ -251,7 +266,7 @@ GDA_EFA_DEVICE bool gda_efa_take_one(struct gda_view *v, struct gda_efa_taken &t
 }
 
 /*
- * Empty the ring, unless another thread does, but take at most 64 entries. Return:
+ * Empty the ring, unless another thread does, but take at most 256 entries. Return:
  * gda_view.completed.
  */
 static __device__ __noinline__ uint64_t gda_efa_reap_alone(struct gda_view *v)
