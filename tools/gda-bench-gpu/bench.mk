@@ -8,7 +8,7 @@ NVCC_FLAGS	= -std=c++17 -O3 $(GDA_CPPFLAGS) -gencode arch=compute_75,code=sm_75 
 GPU_HEADERS	= $(GDA_HEADERS) $(wildcard lib/include/gda/gpu/*.h) selftests/gpu/ktap.cuh
 GPU_BENCH	:= $(BUILD)/tools/gda-bench-gpu
 GPU_OUT		:= $(BUILD)/selftests/gpu
-GPU_TESTS	:= paths paths_efa efa courier gin shmem async dpa words
+GPU_TESTS	:= paths paths_efa efa courier copy gin shmem async dpa words
 
 # Two programs' worth of posters: those of efa.cu speak efa as well.
 $(GPU_BENCH): tools/gda-bench-gpu/main.cu tools/gda-bench-gpu/efa.cu $(wildcard tools/gda-bench-gpu/*.cuh) $(GPU_HEADERS) \
@@ -30,20 +30,12 @@ $(GPU_OUT)/courier: selftests/gpu/courier.cu $(wildcard tools/gda-bench-gpu/*.cu
 	$(NVCC) $(NVCC_FLAGS) -o $@ $<
 
 # Their ranks need the library, and their tables of tests C++20.
-<<<<<<< HEAD
-$(addprefix $(GPU_OUT)/,copy gin shmem async dpa words): $(GPU_OUT)/%: selftests/gpu/%.cu $(GPU_HEADERS) \
-=======
-$(addprefix $(GPU_OUT)/,gin shmem async dpa words efa): $(GPU_OUT)/%: selftests/gpu/%.cu $(GPU_HEADERS) \
->>>>>>> 7489cf26 (gpu: posters speak efa)
+$(addprefix $(GPU_OUT)/,copy gin shmem async dpa words efa): $(GPU_OUT)/%: selftests/gpu/%.cu $(GPU_HEADERS) \
 		$(LIB_OUT)/libgda.a tools/gda-bench-gpu/bench.mk
 	@mkdir -p $(@D)
 	$(NVCC) $(subst c++17,c++20,$(NVCC_FLAGS)) -o $@ $< $(LIB_OUT)/libgda.a -ldl -lpthread
 
-<<<<<<< HEAD
-$(GPU_BENCH) $(addprefix $(GPU_OUT)/,paths courier copy gin shmem async dpa words) $(LIBTEST_OUT)/gpu: \
-=======
 $(GPU_BENCH) $(addprefix $(GPU_OUT)/,$(GPU_TESTS)) $(LIBTEST_OUT)/gpu: \
->>>>>>> 7489cf26 (gpu: posters speak efa)
 		$(OPTIONAL_OUT)/nvcc
 
 .PHONY: bench-gpu
@@ -51,11 +43,7 @@ bench-gpu: $(GPU_BENCH) ## measure: posting by a GPU (where there is one)
 	@$(GPU_BENCH)
 
 .PHONY: check-gpu
-<<<<<<< HEAD
-check-gpu: $(addprefix $(GPU_OUT)/,paths courier copy gin shmem async dpa words) $(LIBTEST_OUT)/gpu ## test: the tests that need a GPU
-=======
 check-gpu: $(addprefix $(GPU_OUT)/,$(GPU_TESTS)) $(LIBTEST_OUT)/gpu ## test: the tests that need a GPU
->>>>>>> 7489cf26 (gpu: posters speak efa)
 	@selftests/gpu/sass.sh
 	@$(GPU_OUT)/paths
 	@$(GPU_OUT)/paths_efa
