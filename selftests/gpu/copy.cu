@@ -19,7 +19,8 @@
 
 struct found {
 	unsigned long long cases, wrong;
-	uint32_t bytes, target, source;
+	uint32_t bytes, target, source, at;
+	uint8_t is, want, later;	/* of the first wrong byte; later: loaded once more */
 };
 
 enum by { THREAD, WARP, BLOCK };
@@ -78,12 +79,19 @@ static __device__ void copies(const group &g, uint8_t *to, uint8_t *from, uint32
 			uint8_t want = i - begin < c.bytes ?
 				       byte_of(i - begin + AROUND + c.source, n) : 0xa5;
 
-			if (((volatile uint8_t *)to)[i] == want)
+			uint8_t is = ((volatile uint8_t *)to)[i];
+
+			if (is == want)
 				continue;
 			if (!atomicAdd(&found->wrong, 1)) {
 				found->bytes = c.bytes;
 				found->target = c.target;
 				found->source = c.source;
+				found->at = i - begin;
+				found->is = is;
+				found->want = want;
+				__threadfence_system();
+				found->later = ((volatile uint8_t *)to)[i];
 			}
 		}
 		g.sync();
@@ -149,8 +157,9 @@ static int run(const struct test *test, int devices)
 	failed = found->wrong || found->cases != all;
 	printf("# %s: %llu copies, target on GPU %d\n", test->name, found->cases, reaches);
 	if (failed)
-		printf("# %llu bytes wrong, first of %u bytes, to %u, from %u; %u copies\n",
-		       found->wrong, found->bytes, found->target, found->source, all);
+		printf("# %llu bytes wrong; of %u bytes, to %u, from %u: %d is %#x, later %#x, not %#x\n",
+		       found->wrong, found->bytes, found->target, found->source,
+		       (int)found->at, found->is, found->later, found->want);
 	CUDA(cudaFreeHost(found));
 	CUDA(cudaFree(from));
 	CUDA(cudaSetDevice(reaches));

@@ -67,6 +67,24 @@ static __device__ int signal_send(const group &g, struct gda_shmem_poster<struct
 	return ticket < 0 ? (int)ticket : 0;
 }
 
+/* The same with a value of 8 bytes in the request, by one thread. */
+struct signal_value_group : gda_thread_group { };
+
+static __device__ int signal_send(const struct signal_value_group &,
+				  struct gda_shmem_poster<struct gda_shared> &p,
+				  const struct signal_job &j)
+{
+	const struct gda_shmem_signal then = { j.words, 1, GDA_SHMEM_ADD, 0 };
+	uint64_t value;
+	int64_t ticket;
+
+	memcpy(&value, j.heap + SIGNAL_HEAP / 2, sizeof(value));
+	ticket = gda_shmem_p(p, j.heap, value, sizeof(value), GDA_DEFER);
+	if (ticket >= 0)
+		ticket = gda_shmem_put_signal_nbi(p, NULL, NULL, 0, then, 0);
+	return ticket < 0 ? (int)ticket : 0;
+}
+
 /* Answer each other; @g has all threads of the kernel. */
 template <class group>
 static __device__ void signal_rounds(const group &g, const struct signal_job &j)
@@ -382,6 +400,7 @@ static unsigned int signal_rows(int devices, bool signals, bool streams)
 	const auto thread = signal_kernel<struct gda_thread_group>;
 	const auto warp = signal_kernel<struct gda_warp_group>;
 	const auto block = signal_kernel<struct gda_block_group>;
+	const auto value = signal_kernel<struct signal_value_group>;
 	const uint32_t direct = GDA_SHMEM_DIRECT, queue = GDA_SHMEM_QUEUE, all = SIGNAL_THREADS;
 	const std::vector<uint32_t> few = { 8, 64, 1024, 4096, 65536 };
 	const std::vector<uint32_t> sizes = { 8, 64, 1024, 4096, 7168, 65536, 1 << 20 };
@@ -390,6 +409,7 @@ static unsigned int signal_rows(int devices, bool signals, bool streams)
 		{ "direct, a thread", direct, thread, 1, 1, false, few },
 		{ "direct, a warp", direct, warp, 1, 32, false, sizes },
 		{ "direct, a block", direct, block, 1, all, false, sizes },
+		{ "queue, a value", queue, value, 1, 1, false, { 8 } },
 		{ "queue, a thread", queue, thread, 1, 1, false, sizes },
 		{ "direct, a thread", direct, NULL, 1, 1, true, large },
 		{ "direct, a block", direct, NULL, 1, all, true, large },

@@ -303,10 +303,19 @@ GDA_SLOW void gda_shmem_copy_edges(char *to, const char *from, struct gda_shmem_
 GDA_HELPER void gda_shmem_copy_part(char *to, const char *from, uint64_t bytes, uint32_t rank,
 				    uint32_t size)
 {
-	const struct gda_shmem_plan p = gda_shmem_copy_plan(to, from, bytes);
-	const uint64_t at = p.head + (uint64_t)rank * GDA_SHMEM_VECTOR;
-	const int64_t left = (int64_t)p.vectors - rank;
+	struct gda_shmem_plan p;
+	uint64_t at;
+	int64_t left;
 
+	/* one word, the commonest of short copies, needs no plan */
+	if (bytes == 8 && !(((uintptr_t)to | (uintptr_t)from) & 7)) {
+		if (!rank)
+			gda_shmem_unit_store(to, gda_shmem_unit_load(from, 8), 8);
+		return;
+	}
+	p = gda_shmem_copy_plan(to, from, bytes);
+	at = p.head + (uint64_t)rank * GDA_SHMEM_VECTOR;
+	left = (int64_t)p.vectors - rank;
 	if (p.shift)
 		gda_shmem_copy_shifted(to + at, from + at - p.shift, left, size, p.shift);
 	else
