@@ -290,7 +290,7 @@ GDA_HELPER void gda_efa_take(struct gda_view *v)
 #ifdef __cplusplus
 }
 #endif
-#include <gda/wqe/efa_gpu.h>
+#include <gda/gpu/reap_efa.h>
 #ifdef __cplusplus
 extern "C" {
 #endif

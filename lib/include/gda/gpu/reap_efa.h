@@ -9,8 +9,8 @@
  * operations without a result set the bits of the whole batch, and the counter advances over the
  * bits that are set. Bits are cleared when the call ends, after the counter that replaces them.
  */
-#ifndef GDA_WQE_EFA_GPU_H
-#define GDA_WQE_EFA_GPU_H
+#ifndef GDA_GPU_REAP_EFA_H
+#define GDA_GPU_REAP_EFA_H
 
 /* Entries that a thread loads together, a power of two, and batches of a call. */
 #define GDA_EFA_TOGETHER	16U
@@ -366,4 +366,4 @@ GDA_EFA_DEVICE uint64_t gda_efa_reap_gpu(struct gda_view *v)
 	return __shfl_sync(lanes, (unsigned long long)completed, first);
 }
 
-#endif /* GDA_WQE_EFA_GPU_H */
+#endif /* GDA_GPU_REAP_EFA_H */
