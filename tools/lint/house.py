@@ -31,7 +31,7 @@ BARE = re.compile(r"(return( -?\w+)?;|goto \w+;|continue;|break;|\w+:|\} else \{
                   r"(const )?(struct \w+|u\d+|int|bool|size_t|unsigned int) \*?\w+;)$")
 OTHERS = ("comm", "gpu", "frontend/gin", "frontend/openshmem", "frontend/shmem", "device/verbs")
 # Headers that define load, store and fence for CPU and GPU: of queues, and of mapped memory.
-ARCH = "/barrier.h", "/shmem_direct.h"
+ARCH = "/barrier.h", "/shmem_direct.h", "/shmem_copy.h"
 # The files of a dialect, and the bench that has NICs of its own.
 MLX5 = re.compile(r"mlx5[^/]*$|/gda_dialects\.h$|^tools/gda-bench-gpu/|^kmod/gda_rdma/|^tools/lint/")
 # ... in code: not its number, which is asked for and offered. gda/wqe.h is the switch.
