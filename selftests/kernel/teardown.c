@@ -91,7 +91,7 @@ static int order(struct t_end *end, unsigned int n)
 TEST_F_TIMEOUT(teardown, K6_every_order, 300)
 {
 	/* where this is not every one, an odd step: @n chooses what follows, too */
-	unsigned int some = (unsigned int)t_short(ORDERS / 3, ORDERS);
+	unsigned int some = (unsigned int)t_short(ORDERS / 7, ORDERS);
 	unsigned int step = some < ORDERS ? ORDERS / some | 1 : 1;
 	struct t_end end[2];
 
