@@ -105,10 +105,29 @@ TEST_F(netlink, contexts)
 	EXPECT_EQ(before, t_nl_count(&self->nl, GDA_CMD_CONTEXT_GET, 0));
 }
 
+/*
+ * How often a doorbell that its fault does not serve woke the worker, which slept; 0: it did not sleep,
+ * or was not woken. The store is tried again once its page is mapped. On a busy machine that may be
+ * so late that the page is silent again, and then the next fault wakes the worker once more.
+ */
+static uint64_t wakes(struct t_nl *nl, uint32_t id, struct t_qp *qp, const struct t_wr *wr)
+{
+	uint64_t before, index;
+
+	if (!t_nl_asleep(nl, id))
+		return 0;
+	before = t_nl_context(nl, id, GDA_A_CONTEXT_WORKER_WAKEUPS);
+	index = t_post(qp, wr);
+	t_ring_exchange(qp);
+	if (t_wait(qp, index, NULL))
+		return 0;
+	return t_nl_context(nl, id, GDA_A_CONTEXT_WORKER_WAKEUPS) - before;
+}
+
 /* A silent worker sleeps; a doorbell that its fault does not serve wakes it once. */
 TEST_F(netlink, worker_sleeps_and_wakes)
 {
-	uint64_t sleeps, wakeups, runtime, index, limit = t_now() + T_WAIT_NS;
+	uint64_t limit = t_now() + T_WAIT_NS, n = 0;
 	struct t_nl_msg msg;
 	struct t_end end[2];
 	struct t_wr wr;
@@ -123,19 +142,16 @@ TEST_F(netlink, worker_sleeps_and_wakes)
 		ASSERT_OK(t_nl_get(&self->nl, GDA_CMD_CONTEXT_GET, id, 0, &msg));
 	} while (t_nl_u32(&msg, GDA_A_CONTEXT_WORKER_STATE) != GDA_WORKER_STATE_ASLEEP ||
 		 msg.attr[GDA_A_CONTEXT_WORKER_RUNNABLE]);
-	sleeps = t_nl_u64(&msg, GDA_A_CONTEXT_WORKER_SLEEPS);
-	wakeups = t_nl_u64(&msg, GDA_A_CONTEXT_WORKER_WAKEUPS);
-	runtime = t_nl_u64(&msg, GDA_A_CONTEXT_WORKER_RUNTIME);
-	EXPECT_EQ(sleeps, wakeups + 1);
-	EXPECT_LT(0, runtime);
+	EXPECT_EQ(t_nl_u64(&msg, GDA_A_CONTEXT_WORKER_SLEEPS),
+		  t_nl_u64(&msg, GDA_A_CONTEXT_WORKER_WAKEUPS) + 1);
+	EXPECT_LT(0, t_nl_u64(&msg, GDA_A_CONTEXT_WORKER_RUNTIME));
 	EXPECT_GT(t_now(), t_nl_u64(&msg, GDA_A_CONTEXT_WORKER_LAST_PASS));
-	index = t_post(&end[0].qp, &wr);
-	t_ring_exchange(&end[0].qp);
-	ASSERT_OK(t_wait(&end[0].qp, index, NULL));
-	ASSERT_OK(t_nl_get(&self->nl, GDA_CMD_CONTEXT_GET, id, 0, &msg));
 	/* once, and twice more if it was moved between cgroups meanwhile */
-	EXPECT_LE(wakeups + 1, t_nl_u64(&msg, GDA_A_CONTEXT_WORKER_WAKEUPS));
-	EXPECT_GE(wakeups + 3, t_nl_u64(&msg, GDA_A_CONTEXT_WORKER_WAKEUPS));
+	for (int tries = 0; tries < 10 && (n < 1 || n > 3); tries++) {
+		n = wakes(&self->nl, id, &end[0].qp, &wr);
+		ASSERT_NE(0, n);
+	}
+	EXPECT_GE(3, n);
 	t_pair_close(end);
 }
 

@@ -184,11 +184,14 @@ TEST_F(stores, E3_every_store_rings)
 		bool served = !ways[i].decoded;
 		uint64_t before, woken, index;
 
-		/* where the worker happens to look, it serves the queue: that says nothing of the store */
-		for (int tries = 0; tries < 5 && (!served || !tries); tries++) {
+		/*
+		 * Where the worker happens to look, it serves the queue: that says nothing of the store.
+		 * On a busy machine this may go on for some time, so each pause is longer than the last.
+		 */
+		for (int tries = 0; tries < 10 && (!served || !tries); tries++) {
 			ASSERT_TRUE(t_nl_asleep(&self->nl, self->id));
 			/* posts that come soon one after the other have the worker poll */
-			usleep(2000);
+			usleep(2000U << tries);
 			before = visits(self);
 			woken = wakeups(self);
 			index = post_by(qp, &nop, &ways[i]);
