@@ -6,6 +6,7 @@
 #define GDA_WQE_EFA
 #include <pthread.h>
 #include <sys/wait.h>
+#include <gda/chunk.h>
 #include <gda/ring.h>
 #include "suite.h"
 
@@ -251,6 +252,26 @@ TEST_F(efa, an_error_is_of_its_ticket)
 }
 
 /* A peer that is gone fails only the requests that name it, not those for other peers. */
+/* Put 64 bytes that are in two MRs' worth of chunks on both sides. */
+static int put_in_pieces(struct s_end *a, struct s_end *b, unsigned int mode)
+{
+	struct gda_chunk from[] = { { 0, 32, a->mem.iova, a->mem.key, 0 },
+				    { 32, 32, a->mem.iova + 256, a->mem.key, 0 } };
+	struct gda_chunk to[] = { { 0, 16, b->mem.iova, b->mem.key, 0 },
+				  { 16, 48, b->mem.iova + 512, b->mem.key, 0 } };
+	struct gda_chunk_map lmap = { sizeof(lmap), 2, (uintptr_t)from };
+	struct gda_chunk_map rmap = { sizeof(rmap), 2, (uintptr_t)to };
+	int err;
+
+	memset(a->mem.addr, 0x11, 32);
+	memset(a->mem.addr + 256, 0x22, 32);
+	err = gda_wait(a->v, gda_put_chunked(a->v, &lmap, 0, &rmap, 0, 64, mode), 0);
+	if (err)
+		return err;
+	return memcmp(b->mem.addr, a->mem.addr, 16) || memcmp(b->mem.addr + 512, a->mem.addr, 16) ||
+	       memcmp(b->mem.addr + 528, a->mem.addr + 256, 32) ? -EPROTO : 0;
+}
+
 TEST_F(efa, Q2_other_peers_go_on)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1], c = { 0 };
@@ -286,6 +307,8 @@ TEST_F(efa, Q2_other_peers_go_on)
 	t = s_put(a, 0, b, 0, 8, variant->mode);
 	EXPECT_OK(gda_wait(a->v, t, 0));
 	EXPECT_EQ(-EALREADY, gda_qp_connect(a->qp, &at_b));
+	/* what failed to C is none of a put to B whose pieces are waited for */
+	EXPECT_OK(put_in_pieces(a, b, variant->mode));
 }
 
 static int child_sees(struct s_end *a, int64_t good, int64_t bad)

@@ -105,7 +105,9 @@ static int gda_async_read_attr(const struct gda_async_attr *theirs, size_t size,
 /* Do all ranks have the same attributes, where they must? */
 static int gda_async_agree_attr(struct gda_comm *ranks, const struct gda_async_attr *a, int err)
 {
-	uint32_t own[] = { a->flags, a->groups, a->queues, a->depth, a->dialect }, *all, i, n;
+	/* of dialects in order each rank may have another one, as a GPU's */
+	uint32_t own[] = { a->flags, a->groups, a->queues, a->depth,
+			   gda_cqe_unordered(a->dialect) ? a->dialect : 0 }, *all, i, n;
 
 	err = gda_comm_agree(ranks, err);
 	if (err || !ranks)

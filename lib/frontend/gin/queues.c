@@ -136,6 +136,10 @@ static int gda_gin_memory_create(struct gda_gin_world *w)
 
 	w->memory_words = gda_gin_word_at(w, w->slots) + (checked ? 2 * (size_t)w->attr.signals : 0) +
 			  (size_t)w->endpoints * w->view.nranks;
+	/* with senders' words there may be more than 32 bits can count */
+	if ((uint64_t)w->memory_words * w->attr.contexts > SIZE_MAX / sizeof(uint64_t))
+		return gda_because(-ENOSPC, "%zu words are too many: use fewer signals",
+				   w->memory_words);
 	bytes = w->memory_words * w->attr.contexts * sizeof(uint64_t);
 	err = gda_cuda_pages_alloc(w->cuda, bytes, &p);
 	if (err)

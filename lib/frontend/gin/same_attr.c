@@ -110,6 +110,7 @@ int gda_gin_agree_attr(struct gda_comm *ranks, const struct gda_gin_attr *attr, 
 	/* each rank's own matter */
 	own.attr.cuda = NULL;
 	own.attr.place = 0;
+	own.attr.dialect = gda_cqe_unordered(attr->dialect) ? attr->dialect : 0;
 	all = calloc(n, sizeof(*all));
 	if (!all)
 		return gda_comm_agree(ranks, -ENOMEM);

@@ -159,14 +159,12 @@ GDA_HELPER void gda_chunk_next(struct gda_chunk_cut *cut)
 }
 
 /*
- * The ticket of the last piece stands for all: so where tickets are done in any order, all pieces
- * up to @ticket have to be done before the last one is posted.
+ * The ticket of the last piece stands for all: so where tickets are done in any order each piece, of
+ * @ticket, has to be done before the next one is posted.
  */
-GDA_HELPER int gda_chunk_before(struct gda_view *v, const struct gda_chunk_cut *cut, int64_t ticket)
+GDA_HELPER int gda_chunk_before(struct gda_view *v, int64_t ticket)
 {
-	if (!gda_view_unordered(v) || cut->left || ticket < 0)
-		return 0;
-	return gda_wait_through(v, ticket, 0);
+	return gda_view_unordered(v) && ticket >= 0 ? gda_wait(v, ticket, 0) : 0;
 }
 
 /**
@@ -202,7 +200,7 @@ GDA_SIZED_API int64_t gda_put_chunked(struct gda_view *v, const struct gda_chunk
 		return gda_post_nothing(v, flags);
 	do {
 		gda_chunk_next(&cut);
-		err = gda_chunk_before(v, &cut, ticket);
+		err = gda_chunk_before(v, ticket);
 		if (err)
 			return err;
 		ticket = gda_put(v, cut.liova, cut.lkey, cut.riova, cut.rkey, cut.len,

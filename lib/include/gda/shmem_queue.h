@@ -188,7 +188,7 @@ GDA_HELPER int64_t gda_shmem_queue_read(struct gda_view *v, struct gda_chunk_cut
 
 	do {
 		gda_chunk_next(&cut);
-		err = gda_chunk_before(v, &cut, ticket);
+		err = gda_chunk_before(v, ticket);
 		if (err)
 			return err;
 		ticket = gda_get(v, cut.liova, cut.lkey, cut.riova, cut.rkey, cut.len,

@@ -126,8 +126,9 @@ GDA_SLOW int64_t gda_put_signal_other(struct gda_view *v, struct gda_wr r,
  *
  * It takes two slots. If the put fails the signal is not executed. In a dialect without
  * %GDA_CAN_ORDER the call posts the put, waits until it and all before it are done, for at most
- * view->timeout_ns, and then posts the signal; %GDA_SIGNAL_ADD is -EOPNOTSUPP. If that wait ends with
- * an error the call returns it: the put was posted, and the signal was not.
+ * view->timeout_ns, and then posts the signal; %GDA_SIGNAL_ADD is -EOPNOTSUPP. If that wait, or the
+ * post of the signal, ends with an error the call returns it: the put was posted, and the signal was
+ * not. So it does if any of the last %GDA_TICKETS_KNOWN requests failed.
  *
  * Any thread may call it; with %GDA_EXCLUSIVE the caller serializes all posts to the queue.
  *

@@ -111,7 +111,7 @@ GDA_SLOW int gda_gin_barrier_send(const struct gda_gin_barrier *b, uint32_t peer
 	if (!q)
 		return -ENOTCONN;
 	if (gda_gin_senders(gin))
-		return gda_gin_barrier_fenced(gin, q, b->index, b->flags);
+		return gda_gin_barrier_fenced(gin, q, b->index, b->flags, deadline);
 	if (!(gin->flags & GDA_GIN_ARRIVAL)) {
 		ticket = gda_fetch_add(gda_gin_view(q), q->fetched, q->lkey,
 				       q->signals + 8ULL * gda_gin_barrier_slot(gin, b->index,

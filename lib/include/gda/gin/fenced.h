@@ -21,17 +21,18 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-/* The caller of a signal may add to this one next. Return: 0, or the error of the wait. */
-GDA_SLOW int gda_gin_fence_begin(const struct gda_gin *gin, struct gda_gin_queue *q)
+/* The caller alone adds to signals of the peer next. Return: 0, or the error of the wait. */
+GDA_SLOW int gda_gin_fence_begin(struct gda_gin_queue *q, uint64_t deadline)
 {
-	uint64_t deadline = 0;
+	struct gda_view *v = gda_gin_view(q);
 	unsigned int polls;
 	int err = 0;
 
 	for (polls = 1; !gda_cas32(&q->sending, 0, 1); polls++) {
 		if (err)
 			return err;
-		err = gda_gin_expired(gin, polls, &deadline);
+		gda_rest(v, polls, GDA_RELAX_DONE);
+		err = gda_expired(v, polls, &deadline);
 	}
 	return 0;
 }
@@ -43,7 +44,8 @@ GDA_HELPER void gda_gin_fence_end(struct gda_gin_queue *q)
 
 /*
  * Add @add to signal or barrier @index of the peer: barriers follow the signals. What the signal
- * reports is done, and the caller is between gda_gin_fence_begin() and gda_gin_fence_end().
+ * reports is done, and so is the last store of a sum; the caller is between gda_gin_fence_begin() and
+ * gda_gin_fence_end().
  */
 GDA_SLOW int gda_gin_add_fenced(const struct gda_gin *gin, struct gda_gin_queue *q, uint32_t index,
 				uint64_t add, unsigned int flags)
@@ -51,11 +53,7 @@ GDA_SLOW int gda_gin_add_fenced(const struct gda_gin *gin, struct gda_gin_queue 
 	uint64_t *sum = gda_gin_word64(q->sent, index);
 	struct gda_view *v = gda_gin_view(q);
 	int64_t ticket;
-	int err;
 
-	err = q->behind ? gda_wait(v, (int64_t)q->behind - 1, 0) : 0;
-	if (err)
-		return err;
 	ticket = gda_put_value(v, q->signals + 8 * gda_gin_word_of(gin, index, gin->rank), q->rkey,
 			       *sum + add, flags);
 	if (ticket < 0)
@@ -74,7 +72,7 @@ GDA_SLOW int gda_gin_signal_fenced(const struct gda_gin *gin, struct gda_gin_que
 {
 	uint64_t add = how->flags & GDA_GIN_ADD ? how->add : 1;
 	struct gda_view *v = gda_gin_view(q);
-	int err = gda_gin_fence_begin(gin, q);
+	int err = gda_gin_fence_begin(q, 0);
 
 	if (err)
 		return err;
@@ -82,6 +80,8 @@ GDA_SLOW int gda_gin_signal_fenced(const struct gda_gin *gin, struct gda_gin_que
 		err = gda_quiet(v, 0);
 	else if (ticket >= 0)
 		err = gda_wait(v, ticket, 0);
+	if (!err && q->behind)
+		err = gda_wait(v, (int64_t)q->behind - 1, 0);
 	if (!err)
 		err = gda_gin_add_fenced(gin, q, how->signal, add, how->flags & GDA_POST_FLAGS);
 	gda_gin_fence_end(q);
@@ -90,13 +90,14 @@ GDA_SLOW int gda_gin_signal_fenced(const struct gda_gin *gin, struct gda_gin_que
 
 /* Tell the peer that the caller has arrived at barrier @index, behind all that it put there. */
 GDA_SLOW int gda_gin_barrier_fenced(const struct gda_gin *gin, struct gda_gin_queue *q,
-				    uint32_t index, unsigned int flags)
+				    uint32_t index, unsigned int flags, uint64_t deadline)
 {
-	int err = gda_gin_fence_begin(gin, q);
+	int err = gda_gin_fence_begin(q, deadline);
 
 	if (err)
 		return err;
-	err = gda_quiet(gda_gin_view(q), 0);
+	/* the last store of a sum, too */
+	err = gda_quiet(gda_gin_view(q), deadline);
 	if (!err)
 		err = gda_gin_add_fenced(gin, q, gin->signals + index, 1, flags);
 	gda_gin_fence_end(q);

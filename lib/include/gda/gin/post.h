@@ -234,6 +234,31 @@ GDA_HELPER struct gda_gin_port gda_gin_port_other(struct gda_gin_queue *q)
 	return port;
 }
 
+/*
+ * Where requests complete in any order: wait until the next slot's last put with a counter is done,
+ * if it has one, so that its tag need not be waited for with a slot in hand. Another poster may take
+ * that slot meanwhile: gda_gin_tick_late() is for that.
+ */
+GDA_SLOW int gda_gin_tag_room(struct gda_gin_queue *q, unsigned int flags)
+{
+	struct gda_view *v = gda_gin_view(q);
+	uint64_t deadline = 0;
+	unsigned int polls;
+	int err = 0;
+
+	for (polls = 1;; polls++) {
+		uint32_t slot = (uint32_t)gda_load_relaxed64(&v->reserved) & v->mask;
+		uint64_t tag = gda_load_relaxed64(gda_gin_word64(q->tags, slot));
+
+		if (!tag || gda_test(v, (int64_t)(tag >> GDA_GIN_TAG_BITS)))
+			return 0;
+		if (err || flags & GDA_NOWAIT)
+			return err ? err : -EAGAIN;
+		gda_rest(v, polls, GDA_RELAX_DONE);
+		err = gda_expired(v, polls, &deadline);
+	}
+}
+
 /* Post one write or read. Return: its ticket, or a negative errno. */
 GDA_HELPER int64_t gda_gin_post(const struct gda_gin *gin, struct gda_gin_port port, int get,
 				const struct gda_gin_wr *wr, unsigned int flags)
@@ -244,7 +269,9 @@ GDA_HELPER int64_t gda_gin_post(const struct gda_gin *gin, struct gda_gin_port p
 	int err;
 
 	gda_check_flags(flags);
-	err = gda_reserve(v, w.slots, &flags, &index);
+	err = wr->count && gda_cqe_unordered(port.dialect) ? gda_gin_tag_room(port.q, flags) : 0;
+	if (!err)
+		err = gda_reserve(v, w.slots, &flags, &index);
 	if (err)
 		return err;
 	if (wr->count) {
