@@ -15,7 +15,7 @@ import sys
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 PREPROCESSOR = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M)
 FUNCTION = re.compile(
-    r"^(?!static|typedef|GDA_HELPER|GDA_OTHER|GDA_SLOW|GDA_DEVICE|template|return|else)"
+    r"^(?!static|typedef|GDA_HELPER|GDA_OTHER|GDA_SLOW|GDA_DEVICE|GDA_EFA_DEVICE|template|return|else)"
     r"[A-Za-z_][\w \t*]*?[ *](\w+)\s*\([^;{}]*\)\s*[;{]", re.M)
 TYPE = re.compile(r"^(?:struct|enum|union) (\w+) \{", re.M)
 # The numbers of the ioctls, which have their structures' comments; and words that

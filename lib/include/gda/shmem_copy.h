@@ -40,16 +40,31 @@ extern "C" {
 /* Do not: it would take more registers. */
 #define GDA_SHMEM_LOOP		GDA_HERE(, _Pragma("unroll 1"))
 
+/**
+ * struct gda_shmem_vector - sixteen bytes that a thread loads and stores at once
+ * @word: the bytes
+ *
+ * Not for programs: it exists only during a copy.
+ */
 struct gda_shmem_vector {
 	uint32_t word[4];
 };
 
-/* A copy: @head and @rest in bytes, of both ends together; see gda_shmem_copy_plan(). */
+/**
+ * struct gda_shmem_plan - how a copy is divided, by gda_shmem_copy_plan()
+ * @head: bytes before the first vector
+ * @rest: bytes before and behind the vectors
+ * @vectors: number of vectors
+ * @shift: bytes of the source from the vectors that are loaded
+ * @unit: width of the loads and stores of @rest
+ *
+ * Not for programs: it exists only during a copy.
+ */
 struct gda_shmem_plan {
 	uint64_t head;
 	uint64_t rest;
 	uint64_t vectors;
-	uint32_t shift;		/* of the source, from the vectors that are loaded */
+	uint32_t shift;
 	uint32_t unit;
 };
 
