@@ -393,7 +393,7 @@ static void launch(const struct test *t, const struct job &j)
 	}
 }
 
-/* What the whole of the threads must have found. */
+/* All threads together must have found this. */
 static bool right(const struct test *t, const struct outcome &o)
 {
 	uint32_t threads = t->blocks * t->threads;

@@ -136,7 +136,7 @@ static __device__ __forceinline__ int bench_gin(struct gda_gin_poster<queue> &p,
 			   ((id ^ number) & 0xffffff) | 1, gda_gin_inc(number, 0));
 }
 
-/* What the compiler may take for granted: the capabilities of the device, and the dialect. */
+/* The compiler may take these for granted: the capabilities of the device, and the dialect. */
 template <class queue>
 static __device__ __forceinline__ bool bench_assume(queue &q, uint32_t caps)
 {

@@ -32,7 +32,7 @@ struct signal_row {
 	std::vector<uint32_t> sizes;
 };
 
-/* What a kernel finds, in memory of its GPU: a fence waits for stores to the host. */
+/* A kernel finds this in memory of its GPU: a fence waits for stores to the host. */
 struct signal_found {
 	int err;
 	unsigned int wrong;

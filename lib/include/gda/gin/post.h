@@ -84,26 +84,24 @@ GDA_HELPER int gda_gin_succeeded(const struct gda_gin_queue *q, uint64_t index)
 }
 
 /*
- * A slot with @tag was reserved again. Where requests complete in any order the slot is free before
- * its request is done, so wait for that; without gda_wait(), which may ring for a slot that the
- * caller has not written.
+ * Wait for the put of @tag; without gda_wait(), which may ring for a slot that the caller has not
+ * written. Return: what gda_test() does, or the error of the wait.
  */
-GDA_SLOW void gda_gin_tick_late(const struct gda_gin *gin, struct gda_gin_queue *q, uint64_t tag)
+GDA_SLOW int gda_gin_wait_tag(struct gda_view *v, uint64_t tag, unsigned int flags)
 {
-	struct gda_view *v = gda_gin_view(q);
 	uint64_t deadline = 0;
 	unsigned int polls;
 	int done, err = 0;
 
-	for (polls = 1; !err; polls++) {
+	for (polls = 1;; polls++) {
 		done = gda_test(v, (int64_t)(tag >> GDA_GIN_TAG_BITS));
-		if (done)
-			break;
+		if (done || err)
+			return done ? done : err;
+		if (flags & GDA_NOWAIT)
+			return -EAGAIN;
 		gda_rest(v, polls, GDA_RELAX_DONE);
 		err = gda_expired(v, polls, &deadline);
 	}
-	if (!err && done > 0)
-		gda_gin_tick(gin, q, tag);
 }
 
 /* Tag slot @index, which is reserved and not published, as a put that ticks counter @count - 1. */
@@ -114,9 +112,9 @@ GDA_HELPER void gda_gin_tag(const struct gda_gin *gin, struct gda_gin_queue *q, 
 	uint64_t old = gda_exchange64(gda_gin_word64(gda_fixed64(&q->tags), slot),
 				      index << GDA_GIN_TAG_BITS | count);
 
-	if (gda_unlikely(old) && gda_view_unordered(gda_gin_view(q)))
-		gda_gin_tick_late(gin, q, old);
-	else if (gda_unlikely(old))
+	/* in no order a slot is free before its request is done */
+	if (gda_unlikely(old) && (!gda_view_unordered(gda_gin_view(q)) ||
+				  gda_gin_wait_tag(gda_gin_view(q), old, 0) > 0))
 		gda_gin_tick(gin, q, old);
 }
 
@@ -237,26 +235,16 @@ GDA_HELPER struct gda_gin_port gda_gin_port_other(struct gda_gin_queue *q)
 /*
  * Where requests complete in any order: wait until the next slot's last put with a counter is done,
  * if it has one, so that its tag need not be waited for with a slot in hand. Another poster may take
- * that slot meanwhile: gda_gin_tick_late() is for that.
+ * that slot meanwhile: for that gda_gin_tag() waits, too.
  */
 GDA_SLOW int gda_gin_tag_room(struct gda_gin_queue *q, unsigned int flags)
 {
 	struct gda_view *v = gda_gin_view(q);
-	uint64_t deadline = 0;
-	unsigned int polls;
-	int err = 0;
+	uint32_t slot = (uint32_t)gda_load_relaxed64(&v->reserved) & v->mask;
+	uint64_t tag = gda_load_relaxed64(gda_gin_word64(q->tags, slot));
+	int done = tag ? gda_gin_wait_tag(v, tag, flags) : 1;
 
-	for (polls = 1;; polls++) {
-		uint32_t slot = (uint32_t)gda_load_relaxed64(&v->reserved) & v->mask;
-		uint64_t tag = gda_load_relaxed64(gda_gin_word64(q->tags, slot));
-
-		if (!tag || gda_test(v, (int64_t)(tag >> GDA_GIN_TAG_BITS)))
-			return 0;
-		if (err || flags & GDA_NOWAIT)
-			return err ? err : -EAGAIN;
-		gda_rest(v, polls, GDA_RELAX_DONE);
-		err = gda_expired(v, polls, &deadline);
-	}
+	return done > 0 || done == -EIO || done == -ECANCELED ? 0 : done;
 }
 
 /* Post one write or read. Return: its ticket, or a negative errno. */
