@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The vendor's device library behind C functions: efa_cuda.h. Its files are included as they are. For a CPU,
+ * The vendor's device library behind C functions: client.h. Its files are included as they are. For a CPU,
  * what CUDA has is defined here (cpu.h); for a GPU, each function is a kernel of one thread (gpu.h).
  */
 #ifdef __CUDACC__
@@ -9,14 +9,14 @@
 #include "cpu.h"
 #endif
 #include <device/efa_cuda_dp_impl.cuh>
-#include "efa_cuda.h"
+#include "client.h"
 
-struct efa_cuda {
+struct client {
 	efa_cuda_qp qp;
 	efa_cuda_cq cq;
 	/* what the processor is given, and answers */
-	efa_cuda_wr wr[EFA_CUDA_BATCH];
-	efa_cuda_done done;
+	client_wr wr[CLIENT_BATCH];
+	client_done done;
 	int n;
 	int result;
 };
@@ -26,10 +26,10 @@ static uint32_t log2_of(uint32_t n)
 	return 31 - (uint32_t)__builtin_clz(n);
 }
 
-struct efa_cuda *efa_cuda_new(const struct efa_cuda_attr *attr)
+struct client *client_new(const struct client_attr *attr)
 {
 	bool wide = attr->sq_entry == 128;
-	efa_cuda *e = (efa_cuda *)memory_new(sizeof(*e));
+	client *e = (client *)memory_new(sizeof(*e));
 	efa_cuda_wq *wq = &e->qp.sq.wq;
 	efa_cuda_wr_ctx *ctx = &e->qp.sq.wr_ctx;
 
@@ -40,7 +40,7 @@ struct efa_cuda *efa_cuda_new(const struct efa_cuda_attr *attr)
 	wq->max_wqes = attr->sq_depth;
 	wq->queue_mask = attr->sq_depth - 1;
 	wq->queue_size_shift = log2_of(attr->sq_depth);
-	wq->max_batch = EFA_CUDA_BATCH;
+	wq->max_batch = CLIENT_BATCH;
 	wq->buf = (uint8_t *)attr->sq;
 	wq->db = (uint32_t *)attr->db;
 	ctx->remote_mem_offset = 32;
@@ -60,18 +60,20 @@ struct efa_cuda *efa_cuda_new(const struct efa_cuda_attr *attr)
 	return e;
 }
 
-void efa_cuda_delete(struct efa_cuda *e)
+void client_delete(struct client *e)
 {
 	memory_free(e);
 }
 
-static __device__ int place(efa_cuda *e, int i, efa_cuda_wr *wr)
+static __device__ int place(client *e, int i, client_wr *wr)
 {
 	uint8_t buf[128] __attribute__((aligned(8)));
 	EfaCudaWrBuilder b(&e->qp.sq.wr_ctx, buf);
 	int err;
 
-	if (wr->read)
+	if (wr->send)
+		err = b.init_send(wr->id);
+	else if (wr->read)
 		err = b.init_rdma_read(wr->id, wr->rkey, wr->raddr);
 	else if (wr->has_imm)
 		err = b.init_rdma_write_imm(wr->id, wr->rkey, wr->raddr, wr->imm);
@@ -87,7 +89,7 @@ static __device__ int place(efa_cuda *e, int i, efa_cuda_wr *wr)
 	return efa_cuda_sq_batch_place_wr(&e->qp, i, buf);
 }
 
-static __global__ void post(efa_cuda *e)
+static __global__ void post(client *e)
 {
 	int err = efa_cuda_start_sq_batch(&e->qp, e->n);
 
@@ -97,9 +99,9 @@ static __global__ void post(efa_cuda *e)
 	e->result = err;
 }
 
-static __global__ void poll(efa_cuda *e)
+static __global__ void poll(client *e)
 {
-	efa_cuda_done *done = &e->done;
+	client_done *done = &e->done;
 	void *wc = efa_cuda_cq_poll(&e->cq, 0);
 	enum efa_cuda_wc_opcode op;
 
@@ -125,16 +127,16 @@ static __global__ void poll(efa_cuda *e)
 	efa_cuda_cq_pop(&e->cq, 1);
 }
 
-int efa_cuda_post(struct efa_cuda *e, const struct efa_cuda_wr *wr, int n)
+int client_post(struct client *e, const struct client_wr *wr, int n)
 {
-	if (n > EFA_CUDA_BATCH)
+	if (n > CLIENT_BATCH)
 		return -EINVAL;
 	memcpy(e->wr, wr, n * sizeof(*wr));
 	e->n = n;
 	return RUN(post, e) ? e->result : -EIO;
 }
 
-bool efa_cuda_poll(struct efa_cuda *e, struct efa_cuda_done *done)
+bool client_poll(struct client *e, struct client_done *done)
 {
 	if (!RUN(poll, e) || !e->result)
 		return false;
@@ -142,7 +144,12 @@ bool efa_cuda_poll(struct efa_cuda *e, struct efa_cuda_done *done)
 	return true;
 }
 
-bool efa_cuda_present(void)
+bool client_present(bool older)
 {
-	return present();
+	return !older && present();
+}
+
+bool client_counts(void)
+{
+	return false;
 }
