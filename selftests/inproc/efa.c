@@ -311,6 +311,49 @@ TEST_F(efa, Q2_other_peers_go_on)
 	EXPECT_OK(put_in_pieces(a, b, variant->mode));
 }
 
+/* One queue puts to two peers and gets from them, by turns; the view's own peer stays. */
+TEST_F(efa, a_peer_per_post)
+{
+	struct s_end *a = &self->end[0], *b = &self->end[1], c = { 0 };
+	uint64_t i, value, *got = (void *)(a->mem.addr + 512);
+	struct gda_address at_a, at_b, at_c;
+	struct gda_peer to[2], to_a;
+
+	ASSERT_OK(gda_open(NULL, &c.ctx));
+	ASSERT_OK(s_memory_new(c.ctx, 8192, GDA_ACCESS_ALL, &c.mem));
+	ASSERT_OK(open_end(&c, NULL));
+	ASSERT_OK(gda_qp_address(a->qp, &at_a));
+	ASSERT_OK(gda_qp_address(b->qp, &at_b));
+	ASSERT_OK(gda_qp_address(c.qp, &at_c));
+	ASSERT_OK(gda_peer_add(a->ctx, &at_b, &to[0]));
+	ASSERT_OK(gda_peer_add(a->ctx, &at_c, &to[1]));
+	ASSERT_OK(gda_peer_add(c.ctx, &at_a, &to_a));
+	for (i = 1; i < s_short(300, 3000); i++) {
+		const struct s_end *e = i % 2 ? &c : b;
+
+		value = i << 32;
+		memcpy(a->mem.addr, &value, 8);
+		ASSERT_OK(gda_wait(a->v, gda_put_to(a->v, &to[i % 2], a->mem.iova, a->mem.key,
+						    e->mem.iova + 8 * i % 4096, e->mem.key, 8,
+						    variant->mode), 0));
+		ASSERT_OK(gda_wait(a->v, gda_put_value_to(a->v, &to[i % 2], e->mem.iova + 4096,
+							  e->mem.key, i, variant->mode), 0));
+		ASSERT_OK(gda_wait(a->v, gda_get_to(a->v, &to[i % 2], a->mem.iova + 512, a->mem.key,
+						    e->mem.iova + 8 * i % 4096, e->mem.key, 8,
+						    variant->mode), 0));
+		ASSERT_EQ(value, *got);
+		ASSERT_EQ(0, memcmp(e->mem.addr + 4096, &i, 8));
+	}
+	EXPECT_EQ(-EMSGSIZE, gda_put_to(a->v, &to[0], 0, 0, 0, 0, 1ULL << 32, variant->mode));
+	/* a peer that is gone fails what is for it, and nothing else */
+	s_end_close(&c);
+	EXPECT_EQ(-EIO, gda_wait(a->v, gda_put_value_to(a->v, &to[1], 0, 0, i, variant->mode), 0));
+	/* without a name a post is for the peer of the view */
+	EXPECT_OK(gda_wait(a->v, s_put(a, 0, b, 0, 8, variant->mode), 0));
+	EXPECT_OK(gda_wait(a->v, gda_put_value_to(a->v, &to[0], b->mem.iova, b->mem.key, i,
+						  variant->mode), 0));
+}
+
 static int child_sees(struct s_end *a, int64_t good, int64_t bad)
 {
 	pid_t pid = fork();

@@ -20,6 +20,7 @@ KERNEL void use_everything(struct gda_view *v, struct gda_chunk_map *map, struct
 			   int64_t *out)
 {
 	struct gda_signal signal = { sizeof(signal), GDA_SIGNAL_ADD, 1, 2, 3, 4, 5 };
+	struct gda_peer to = { 1, 2, 0 };
 	struct gda_cq_entry entry;
 	struct gda_error error;
 
@@ -43,6 +44,10 @@ KERNEL void use_everything(struct gda_view *v, struct gda_chunk_map *map, struct
 	out[8] += gda_masked_compare_swap32(v, 1, 2, 3, 4, 5, 6, 7, 8, 0);
 	out[8] += gda_put_signal(v, 1, 2, 3, 4, 5, &signal, 0);
 	out[8] += gda_put_signal(v, 1, 2, 3, 4, 5, &signal, GDA_EXCLUSIVE | GDA_DEFER);
+	out[8] += gda_put_to(v, &to, 1, 2, 3, 4, 5, 0);
+	out[8] += gda_put_imm_to(v, &to, 1, 2, 3, 4, 5, 6, GDA_EXCLUSIVE);
+	out[8] += gda_get_to(v, &to, 1, 2, 3, 4, 5, 0);
+	out[8] += gda_put_value_to(v, &to, 1, 2, 3, GDA_DEFER);
 	out[8] += gda_cq_poll(cq, &entry) ? entry.imm : 0;
 	out[8] += gda_cq_wait(cq, &entry, 1) ? 0 : entry.bytes;
 	gda_flush(v);

@@ -34,7 +34,7 @@ check() {
 	fi
 }
 
-headers=(gda barrier view queue fastpath chunk multi_slot masked_atomic ring signal shmem gin async)
+headers=(gda barrier view queue fastpath chunk multi_slot masked_atomic ring signal to shmem gin async)
 for h in "${headers[@]}"; do
 	echo "#include <gda/$h.h>" >"$tmp/$h.c"
 	cp "$tmp/$h.c" "$tmp/$h.cc"
@@ -75,14 +75,14 @@ flags_of() { # COMPILER SUFFIX CALL...
 	local cc=$1 file=$tmp/flag.$2 i=0 f call
 	local args="struct gda_view *v, struct gda_chunk_map *m, struct gda_signal *s, char *p"
 
-	args+=", unsigned int n"
+	args+=", unsigned int n, struct gda_peer *to"
 	shift 2
 	{
 		printf '#include <gda/%s.h>\n' chunk masked_atomic
 		for call; do
 			printf 'int64_t f%d(%s);\n' $((++i)) "$args"
 			printf 'int64_t f%d(%s)\n{\n' "$i" "$args"
-			printf '\t(void)m, (void)s, (void)p, (void)n;\n\treturn %s;\n}\n' "$call"
+			printf '\t(void)m, (void)s, (void)p, (void)n, (void)to;\n\treturn %s;\n}\n' "$call"
 		done
 	} >"$file"
 	for f in 0 n "GDA_EXCLUSIVE | GDA_DEFER | GDA_NOWAIT | GDA_SYSTEM | GDA_SOLICITED"; do
@@ -107,7 +107,9 @@ flags() { # COMPILER SUFFIX
 		"gda_nop(v, F)" "gda_masked_fetch_add(v, 1, 2, 3, 4, 5, 6, F)" \
 		"gda_masked_fetch_add32(v, 1, 2, 3, 4, 5, 6, F)" \
 		"gda_masked_compare_swap(v, 1, 2, 3, 4, 5, 6, 7, 8, F)" \
-		"gda_masked_compare_swap32(v, 1, 2, 3, 4, 5, 6, 7, 8, F)" &&
+		"gda_masked_compare_swap32(v, 1, 2, 3, 4, 5, 6, 7, 8, F)" \
+		"gda_put_to(v, to, 1, 2, 3, 4, 5, F)" "gda_get_to(v, to, 1, 2, 3, 4, 5, F)" \
+		"gda_put_imm_to(v, to, 1, 2, 3, 4, 5, 6, F)" "gda_put_value_to(v, to, 1, 2, 3, F)" &&
 		flags_of "$@" "gda_put_signal(v, 1, 2, 3, 4, 5, s, F)" &&
 		flags_of "$@" "gda_put_chunked(v, m, 1, m, 2, 3, F)"
 }

@@ -373,6 +373,25 @@ TEST_F(unordered, a_view_that_names_nobody)
 	EXPECT_EQ(GDA_MAX_PEERS, gda_efa_le16(self->q->sq[0].meta.ah));
 }
 
+/* An entry that names its target is that of a view which is for it. */
+TEST_F(unordered, a_post_that_names_its_peer)
+{
+	const struct gda_peer first = { .target = 5 | 0x77ULL << 16 | 0x11111111ULL << 32 };
+	const struct gda_peer other = { .target = 9 | 0x1234ULL << 16 | 0x99999999ULL << 32 };
+	struct gda_efa_wide_wqe want, is;
+
+	gda_view_peer(self->v, &other);
+	put(self->v, variant->mode);
+	want = self->q->sq[0];
+	gda_view_peer(self->v, &first);
+	EXPECT_EQ(1, gda_put_to(self->v, &other, 0x1000, 0x1200, 0x2000, 0x3400, 8, variant->mode));
+	is = self->q->sq[1];
+	is.meta.id = want.meta.id;
+	EXPECT_EQ(0, memcmp(&want, &is, sizeof(want)));
+	put(self->v, variant->mode);
+	EXPECT_EQ(5, gda_efa_le16(self->q->sq[2].meta.ah));
+}
+
 TEST_F(unordered, what_the_dialect_has_not)
 {
 	EXPECT_EQ(-EOPNOTSUPP, gda_nop(self->v, variant->mode));

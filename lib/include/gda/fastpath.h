@@ -544,5 +544,6 @@ GDA_SIZED_API int gda_error(struct gda_view *v, struct gda_error *error)
 
 #include <gda/multi_slot.h>
 #include <gda/signal.h>
+#include <gda/to.h>
 
 #endif /* GDA_FASTPATH_H */

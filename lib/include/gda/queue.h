@@ -130,6 +130,18 @@ GDA_HELPER struct gda_sq gda_sq(const struct gda_view *v, uint32_t dialect)
 	return sq;
 }
 
+/* The same, for posts to @peer instead of the view's own. */
+GDA_HELPER struct gda_sq gda_sq_to(const struct gda_view *v, uint32_t dialect,
+				   const struct gda_peer *peer)
+{
+	struct gda_sq sq = gda_sq(v, dialect);
+
+	sq.qpn_be = (peer->target >> 16 & 0xffff) << 32;
+	sq.ah = (peer->target & 0xffff) << 32;
+	sq.qkey = peer->target >> 32;
+	return sq;
+}
+
 /*
  * Do requests of the queue complete in any order? Only in programs that speak such a dialect, so
  * elsewhere this is a constant.
@@ -420,6 +432,23 @@ GDA_HELPER void gda_publish(struct gda_view *v, uint32_t dialect, uint64_t index
 		gda_ring(v, dialect, index + n);
 	else
 		gda_store_relaxed64(&v->deferred, (index + n) << 1 | 1);
+}
+
+/*
+ * Post @w to @v, whose slots @sq has with a target of its own. Not gda_post_as(): that reads the
+ * view after it has reserved the slot, so that fewer registers are kept across the reservation.
+ */
+GDA_HELPER int64_t gda_post_in(struct gda_sq sq, struct gda_view *v, const struct gda_wqe *w,
+			       unsigned int flags)
+{
+	uint64_t index;
+	int err = gda_reserve(v, w->slots, &flags, &index);
+
+	if (err)
+		return err;
+	gda_wqe_store(sq, index, w, flags & GDA_SOLICITED);
+	gda_publish(v, sq.dialect, index, w->slots, flags);
+	return (int64_t)index;
 }
 
 GDA_HELPER int64_t gda_post_as(uint32_t dialect, struct gda_view *v, const struct gda_wqe *w,
