@@ -27,7 +27,6 @@ static int efa_create(struct t_efa *q, int fd, uint32_t depth, uint32_t entry, u
 {
 	int err;
 
-	memset(q, 0, sizeof(*q));
 	q->fd = fd;
 	q->cqc = (struct gda_cq_create) {
 		.size = sizeof(q->cqc),
@@ -46,6 +45,8 @@ static int efa_create(struct t_efa *q, int fd, uint32_t depth, uint32_t entry, u
 		.recv_cq = stride == GDA_EFA_CQE_BYTES ? 0 : q->cqc.handle,
 		.sq_depth = depth,
 		.sq_entry = entry,
+		.sent_counter = q->count[0].handle,
+		.recv_counter = q->count[1].handle,
 	};
 	err = t_ioctl(fd, GDA_IOC_QP_CREATE, &q->qpc);
 	return err ? err : t_qp_query(fd, q->qpc.handle, &q->query);
@@ -53,6 +54,7 @@ static int efa_create(struct t_efa *q, int fd, uint32_t depth, uint32_t entry, u
 
 int t_efa_create(struct t_efa *q, int fd, uint32_t depth, uint32_t entry, uint32_t stride)
 {
+	memset(q, 0, sizeof(*q));
 	return efa_create(q, fd, depth, entry, stride, 0);
 }
 
@@ -65,8 +67,38 @@ int t_efa_open(struct t_efa *q, int fd, uint32_t depth, uint32_t entry, uint32_t
 
 int t_efa_open_writable(struct t_efa *q, int fd, uint32_t depth, uint32_t entry)
 {
-	int err = efa_create(q, fd, depth, entry, 0, GDA_CQ_WRITABLE);
+	int err;
 
+	memset(q, 0, sizeof(*q));
+	err = efa_create(q, fd, depth, entry, 0, GDA_CQ_WRITABLE);
+	return err ? err : efa_map(q);
+}
+
+static int efa_count(struct t_efa *q, int fd, int i, const struct gda_counter_mem **mem)
+{
+	int err;
+
+	q->count[i] = (struct gda_counter_create) { .size = sizeof(q->count[i]) };
+	err = t_ioctl(fd, GDA_IOC_COUNTER_CREATE, &q->count[i]);
+	if (err)
+		return err;
+	q->count_map[i] = t_map(fd, &q->count[i].counter);
+	if (q->count_map[i] == MAP_FAILED)
+		return -errno;
+	*mem = (void *)((uint8_t *)q->count_map[i] + q->count[i].counter.offset);
+	return 0;
+}
+
+int t_efa_open_counted(struct t_efa *q, int fd, uint32_t depth, uint32_t entry)
+{
+	int err;
+
+	memset(q, 0, sizeof(*q));
+	err = efa_count(q, fd, 0, &q->sent);
+	if (!err)
+		err = efa_count(q, fd, 1, &q->arrived);
+	if (!err)
+		err = efa_create(q, fd, depth, entry, 0, 0);
 	return err ? err : efa_map(q);
 }
 
@@ -82,6 +114,12 @@ void t_efa_close(struct t_efa *q)
 		t_destroy(q->fd, q->qpc.handle);
 	if (q->cqc.handle)
 		t_destroy(q->fd, q->cqc.handle);
+	for (i = 0; i < 2; i++) {
+		if (q->count_map[i] && q->count_map[i] != MAP_FAILED)
+			munmap(q->count_map[i], q->count[i].counter.length);
+		if (q->count[i].handle)
+			t_destroy(q->fd, q->count[i].handle);
+	}
 }
 
 int t_efa_address(int fd, uint32_t qp, uint8_t address[GDA_ADDRESS_BYTES])

@@ -21,6 +21,11 @@ struct t_efa {
 	volatile uint32_t *db;
 	uint8_t *cq;
 	void *map[3];			/* sq, db, cq */
+	/* of t_efa_open_counted(): what it has done, what has arrived */
+	struct gda_counter_create count[2];
+	const struct gda_counter_mem *sent;
+	const struct gda_counter_mem *arrived;
+	void *count_map[2];
 };
 
 /* The target of a request, as GDA_IOC_PEER_ADD returns it. */
@@ -62,6 +67,8 @@ int t_efa_create(struct t_efa *q, int fd, uint32_t depth, uint32_t entry, uint32
 int t_efa_open(struct t_efa *q, int fd, uint32_t depth, uint32_t entry, uint32_t stride);
 /* ... with a CQ that is mapped writable, as drivers of GPUs want it. */
 int t_efa_open_writable(struct t_efa *q, int fd, uint32_t depth, uint32_t entry);
+/* ... with counters of its own. */
+int t_efa_open_counted(struct t_efa *q, int fd, uint32_t depth, uint32_t entry);
 void t_efa_close(struct t_efa *q);
 int t_efa_peer(int fd, const struct t_efa *to, struct t_efa_peer *peer);
 /* Get the address of a QP by GDA_IOC_QP_ADDRESS. */

@@ -69,7 +69,7 @@ struct client_done {
 /* Return: NULL if there is no memory, or the GPU does not reach the queue. */
 struct client *client_new(const struct client_attr *attr);
 void client_delete(struct client *e);
-/* Store the entries of @n requests and ring once. Return: 0, or a negative errno: none was posted. */
+/* Store @n entries and ring once. Return: 0, or a negative errno: none was posted. */
 int client_post(struct client *e, const struct client_wr *wr, int n);
 /* Return: whether there was a completion. */
 bool client_poll(struct client *e, struct client_done *done);

@@ -1,18 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* Stand-ins for the parts of CUDA that efa_cuda.cc uses, for a CPU. */
+/* What clients of vendors need of a processor, for a CPU: kernels are functions. */
 #ifndef GDA_VENDORS_CPU_H
 #define GDA_VENDORS_CPU_H
 
 #include <stdlib.h>
+#include <thread>
+#include <vector>
+#include "cpu_cuda.h"
 
-#define __device__
-#define __global__
-#define __ldg(p)		(*(p))
-#define __threadfence_block()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
-#define __threadfence_system()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
-
-/* Run a kernel to its end; whether it ran. */
+/* Run a kernel to its end, by one thread or by @n; whether it ran. */
 #define RUN(kernel, e)		(kernel(e), true)
+#define RUN_BY(kernel, e, n)	(run_by(kernel, e, n), true)
+
+thread_local cpu_index threadIdx;
+
+template <typename T>
+static inline void run_by(void (*kernel)(T *), T *e, int n)
+{
+	std::vector<std::thread> threads;
+
+	for (int i = 0; i < n; i++)
+		threads.emplace_back([=] {
+			threadIdx.x = (unsigned int)i;
+			kernel(e);
+		});
+	for (std::thread &t : threads)
+		t.join();
+}
 
 static bool present(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The vendor's device library behind C functions: client.h. Its files are included as they are. For a CPU,
- * what CUDA has is defined here (cpu.h); for a GPU, each function is a kernel of one thread (gpu.h).
+ * The vendor's device library behind C functions: client.h. Its files are included as they are. For
+ * a CPU, cpu.h has what CUDA has; for a GPU, each function is a kernel of one thread (gpu.h).
  */
 #ifdef __CUDACC__
 #include "gpu.h"

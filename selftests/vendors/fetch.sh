@@ -29,13 +29,12 @@ nccl)
 	python3 - "$wheel" "$tmp/all" <<-'EOF'
 	import sys, zipfile
 	wheel = zipfile.ZipFile(sys.argv[1])
-	names = [n for n in wheel.namelist() if '/efa-dp-direct/' in n]
-	if not names:
+	names = [n for n in wheel.namelist() if n.startswith('nvidia/nccl/include/')]
+	if not any('/efa-dp-direct/' in n for n in names):
 	    sys.exit('no efa-dp-direct in ' + sys.argv[1])
 	wheel.extractall(sys.argv[2], names)
 	EOF
-	mv "$tmp"/all/nvidia/nccl/include/nccl_device/transport/net_efa_gda/efa-dp-direct/include \
-		"$tmp/new" ;;
+	mv "$tmp/all/nvidia/nccl/include" "$tmp/new" ;;
 rdma)
 	tar=${RDMA_CORE-}
 	if [ -z "$tar" ]; then

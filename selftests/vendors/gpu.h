@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* The calls of CUDA that efa_cuda.cc uses to run on a GPU. */
+/* What clients of vendors need of a processor, for a GPU. */
 #ifndef GDA_VENDORS_GPU_H
 #define GDA_VENDORS_GPU_H
 
@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Run a kernel of one thread to its end; whether it ran. */
-#define RUN(kernel, e)		(kernel<<<1, 1>>>(e), cudaDeviceSynchronize() == cudaSuccess)
+/* Run a kernel of one thread, or of @n, to its end; whether it ran. */
+#define RUN(kernel, e)		RUN_BY(kernel, e, 1)
+#define RUN_BY(kernel, e, n)	(kernel<<<1, n>>>(e), cudaDeviceSynchronize() == cudaSuccess)
 
 static bool present(void)
 {
@@ -40,6 +41,9 @@ static bool reach(void *p, size_t bytes)
 	for (; at < end; at += 4096) {
 		cudaError_t err = cudaHostRegister((void *)at, 4096, cudaHostRegisterDefault);
 
+		/* counters are mapped read only */
+		if (err == cudaErrorInvalidValue || err == cudaErrorNotSupported)
+			err = cudaHostRegister((void *)at, 4096, cudaHostRegisterReadOnly);
 		if (err != cudaSuccess && err != cudaErrorHostMemoryAlreadyRegistered) {
 			fprintf(stderr, "page of a queue: %s\n", cudaGetErrorString(err));
 			return false;
