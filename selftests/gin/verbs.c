@@ -151,6 +151,8 @@ static int values(struct g_rank *r)
 	G_EQ(-EINVAL, gda_gin_put_value(r->gin, next, gda_at(w, 0), 0, 9, gda_gin_plain(0)));
 	G_EQ(-EINVAL, gda_gin_put_value(r->gin, next, gda_at(w, 0), 0, 8,
 					gda_gin_count(gda_gin_plain(0), 0)));
+	/* where nothing is in order the ninth arrival must not count for one of the eight */
+	G_OK(gda_gin_flush(r->gin, 0));
 	/* an element by index */
 	G_OK(gda_gin_put_value(r->gin, next, gda_at_element(w, 1024, 3, 4), 7, 4,
 			       gda_gin_inc(0, r->weak)));
