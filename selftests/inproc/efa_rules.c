@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The rules E-01 to E-21 of NCCL's EFA-GDA back end, each by its number, on queues of the efa dialect.
- * Two ranks, each a context with a queue for data, one for values and one for each signal; a signal is
- * the count of writes that arrived at its queue, a counter that of requests that its queue has
- * done, and every post names its target. inproc/efa has the library's own promises.
+ * The rules E-01 to E-21 of NCCL's EFA-GDA back end, each by its number, on queues of the efa
+ * dialect. Two ranks, each a context with a queue for data, one for values and one for each signal;
+ * a signal is the count of writes that arrived at its queue, a counter that of requests that its
+ * queue has done, and every post names its target. inproc/efa has the library's own promises.
  */
 #define GDA_WQE_EFA
 #include <pthread.h>

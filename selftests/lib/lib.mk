@@ -5,7 +5,7 @@
 LIBTEST_OUT	:= $(BUILD)/selftests/lib
 LIBTEST_FLAGS	= $(GDA_CPPFLAGS) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) $(TEST_DEBUG)
 LIBTEST_DEPS	= $(GDA_HEADERS) $(wildcard selftests/lib/*.h) selftests/lib/lib.mk
-LIBTEST_NAMES	:= copy entry unwrap queue producers chunk waiter unordered
+LIBTEST_NAMES	:= copy entry unwrap queue producers chunk waiter unordered schemes
 
 TEST_NATIVE	+= $(LIBTEST_NAMES:%=$(LIBTEST_OUT)/%) $(LIBTEST_OUT)/producers-tsan \
 		   $(LIBTEST_OUT)/device $(LIBTEST_OUT)/notify $(LIBTEST_OUT)/dmabuf \

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Posters of efa queues against a device whose order of completion the test chooses: the rules
- * for tickets, slots and the window of tickets. Comments name the bugs in other software that a
- * rule avoids.
+ * for tickets, slots and the window of tickets. lib/schemes has rules of other software that fail.
  */
 #define GDA_WQE_EFA
 #include <stdlib.h>
@@ -244,27 +243,6 @@ TEST_F(unordered, Efa03_a_signal_is_fenced)
 	gda_put_value(self->v, 0x3000, 0x3400, 1, variant->mode);
 	EXPECT_EQ(5, (uint16_t)self->q->db);
 	EXPECT_EQ(0, gda_test(self->v, 3));
-}
-
-/* Schemes of other software, for which this order of completion is wrong. */
-TEST_F(unordered, Efa12_Efa20_schemes_that_fail)
-{
-	uint64_t free_by_id = 0, count = 0, snapshot;
-	int64_t first;
-
-	first = put(self->v, variant->mode);
-	snapshot = self->v->reserved;
-	put(self->v, variant->mode);
-	put(self->v, variant->mode);
-	complete(self->q, 2, GDA_EFA_OK);
-	/* E-12: the id as a consumer index frees slots whose entries were not read */
-	free_by_id = gda_efa_le16(self->q->cq[0].id) + 1;
-	EXPECT_LT(gda_poll(self->v, 0), free_by_id);
-	/* E-20: a flush until so many are done ends before what it is for */
-	count = self->q->completed;
-	EXPECT_GE(count, snapshot);
-	EXPECT_EQ(0, gda_test_through(self->v, first));
-	EXPECT_EQ(-ETIMEDOUT, gda_wait_through(self->v, first, 0));
 }
 
 /* A request that is 2^16 tickets behind blocks posts, as a new one would get the same id. */
