@@ -10,29 +10,13 @@
 # shellcheck disable=SC2317	# functions are called by name
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/gda-abi.XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
+. selftests/lib/ktap.sh
 PATH=$PATH:/usr/local/cuda/bin
 warn=(-Wall -Wextra -Werror)
 tables=(ioctl mlx5 efa cause cm wc record netlink)
-n=0 rc=0 plan=$((5 * ${#tables[@]} + 16))
 
-# test NAME COMMAND...: skipped if the first word of the command is not installed
-test() {
-	local name=$1 log=$tmp/log
-
-	n=$((n + 1))
-	shift
-	if ! command -v "$1" >/dev/null; then
-		echo "ok $n $name # SKIP no $1 here"
-	elif "$@" >"$log" 2>&1; then
-		echo "ok $n $name"
-	else
-		head -n 40 "$log" | sed 's/^/# /'
-		echo "not ok $n $name"
-		rc=1
-	fi
-}
+# test NAME COMMAND...
+test() { ok_with "$2" "$@"; }
 
 frozen() { selftests/abi/release.sh kept "$1.txt" | sed '/^#/d; /^$/d' | sort -u; }
 
@@ -86,7 +70,7 @@ holds() {
 		-fsyntax-only "$tmp/$h.c"
 }
 
-echo "1..$plan"
+echo "1..$((5 * ${#tables[@]} + 16))"
 for t in "${tables[@]}"; do
 	selftests/abi/table.sh "uapi/gda/$t.h" >"$tmp/$t.now" 2>"$tmp/err" ||
 		{ sed 's/^/# /' "$tmp/err"; echo "Bail out! no table of $t.h"; exit 1; }

@@ -130,11 +130,6 @@ ok "another argument is found" argument
 ok "another value is found" constant
 ok "a member at the end passes" appended
 for t in released unreleased; do
-	if command -v git >/dev/null; then
-		ok "headers and tables where a commit was $t" $t
-	else
-		n=$((n + 1))
-		echo "ok $n headers and tables where a commit was $t # SKIP no git here"
-	fi
+	ok_with git "headers and tables where a commit was $t" $t
 done
 exit $rc

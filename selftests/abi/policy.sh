@@ -9,33 +9,21 @@
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 build=${GDA_BUILD:-build}/$(uname -r)
-n=0 rc=0
-
-# test NAME FINDINGS: there must be none
-test() {
-	n=$((n + 1))
-	if [ -z "$2" ]; then
-		echo "ok $n $1"
-	else
-		head -n 20 <<<"$2" | sed 's/^/# /'
-		echo "not ok $n $1"
-		rc=1
-	fi
-}
+. selftests/lib/ktap.sh
 
 symvers=$(grep -E '[[:space:]]gda_' "$build/Module.symvers")
 echo "TAP version 13"
 echo 1..6
-test P3_something_is_exported "$([ "$(wc -l <<<"$symvers")" -ge 3 ] || echo "$symvers")"
-test P3_exports_are_gpl_only_in_a_namespace \
+ok P3_something_is_exported none "$([ "$(wc -l <<<"$symvers")" -ge 3 ] || echo "$symvers")"
+ok P3_exports_are_gpl_only_in_a_namespace none \
 	"$(awk -F '\t' '$4 != "EXPORT_SYMBOL_GPL" || $5 != "GDA"' <<<"$symvers")"
-test P3_users_import_the_namespace \
+ok P3_users_import_the_namespace none \
 	"$(modinfo -F import_ns "$build/kmod/gda_mr/gda_mr.ko" | grep -qx GDA || echo gda_mr)"
-test P5_parameters_are_read_only \
+ok P5_parameters_are_read_only none \
 	"$(find /sys/module/gda_core /sys/module/gda_mr -path '*/parameters/*' -perm /222)"
-test P5_no_frames_in_the_uapi \
+ok P5_no_frames_in_the_uapi none \
 	"$(grep -nwiE 'pfn|phys|paddr|dma_addr(_t)?' uapi/gda/*.h)"
-test P6_signing_is_documented \
+ok P6_signing_is_documented none \
 	"$(for w in mokutil sign-file dkms; do
 		grep -qi -e "$w" Documentation/running.rst || echo "$w"
 	done)"

@@ -7,13 +7,15 @@
 # socket is left, hence no memfd. Where one was too late it is done again with ten times as much
 # of both: this machine may have stopped it. GDA_STRESS repeats it more often. Where there is
 # /dev/gda the puts are by queue, and there are fewer rounds; else they are direct. Speaks KTAP.
+#
+# shellcheck disable=SC2317	# functions are called by name
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
 run=build/tools/gda-run
 program=build/selftests/comm/killed
-out=$(mktemp /tmp/gda-killed.XXXXXX) || exit 1
-trap 'rm -f "$out"' EXIT
-rounds=$((40 * ${GDA_STRESS:-1}))
+. selftests/lib/ktap.sh
+out=$tmp/out
+rounds=$(stress 40)
 GDA_SHMEM_WAY=direct
 [ ! -e /dev/gda ] || GDA_SHMEM_WAY=queue rounds=$((rounds / 10))
 export GDA_SHMEM_WAY
@@ -29,7 +31,7 @@ try() {
 	why='' late=''
 	timeout $((60 * $4)) "$run" -k -b -n 4 "$program" "$1" "$2" "$3" "$4" </dev/null >"$out" 2>&1
 	status=$?
-	[ $status = 137 ] || why+=" gda-run exited with status $status;"
+	[ "$status" = 137 ] || why+=" gda-run exited with status $status;"
 	[ "$(grep -c "named $1 after" "$out")" = 3 ] || why+=" not all of the others named it;"
 	while read -r line; do
 		[[ $line =~ ^([a-z]+):.*after\ ([0-9]+)\ ms$ ]] || continue
@@ -57,25 +59,30 @@ left() {
 once() {
 	local what why late
 
-	try "$1" "$2" "$3" 1 $most
+	try "$1" "$2" "$3" 1 "$most"
 	if [ "$why" ] && [ "$late" ]; then
-		echo "# again with the patience of 10 s: rank $1 killed $3 us after $2:$why"
+		say "again with the patience of 10 s: rank $1 killed $3 us after $2:$why"
 		try "$1" "$2" "$3" 10 $((10 * most))
 	fi
 	where[${what:-none}]=$((${where[${what:-none}]:-0} + 1))
 	[ "$why" ] || return 0
 	bad=$((bad + 1))
-	echo "# rank $1 killed $3 us after $2:$why"
-	sed 's/^/#   /' "$out"
+	echo "rank $1 killed $3 us after $2:$why"
+	sed 's/^/  /' "$out"
+}
+
+all_rounds() {
+	local i w sockets
+
+	sockets=$(wc -l </proc/net/unix)
+	for ((i = 0; i < rounds; i++)); do
+		once $((RANDOM % 4)) "${moments[i % 4]}" $((RANDOM % (i % 4 ? 500 : i % 8 ? 20000 : 4000)))
+	done
+	for w in "${!where[@]}"; do say "in $w: ${where[$w]} of $rounds"; done
+	[ "$(wc -l </proc/net/unix)" -le $((sockets + 8)) ] || { echo "sockets are left"; bad=1; }
+	[ "$bad" = 0 ]
 }
 
 echo 1..1
-name="a killed rank is named by all others"
-sockets=$(wc -l </proc/net/unix)
-for ((i = 0; i < rounds; i++)); do
-	once $((RANDOM % 4)) "${moments[i % 4]}" $((RANDOM % (i % 4 ? 500 : i % 8 ? 20000 : 4000)))
-done
-for w in "${!where[@]}"; do echo "# in $w: ${where[$w]} of $rounds"; done
-[ "$(wc -l </proc/net/unix)" -le $((sockets + 8)) ] || { echo "# sockets are left"; bad=1; }
-[ $bad = 0 ] && echo "ok 1 $name" || echo "not ok 1 $name"
-[ $bad = 0 ]
+ok "a killed rank is named by all others" all_rounds
+exit $rc

@@ -15,7 +15,7 @@ lost=build/selftests/comm/lost
 . selftests/lib/ktap.sh
 
 seconds=14
-[ "${GDA_STRESS:-1}" = 1 ] || seconds=60
+! stressed || seconds=60
 limit=$((10000 * ${GDA_SLOW:-1}))
 
 # network: $a and $b are processes in two namespaces, $m in that of the bridge between them
@@ -109,8 +109,7 @@ for w in idle data; do
 			ok "$name" named $w$r $r
 			sed 's/^\([0-9]\) \(.*\) \(.*\)/# rank \1 names \2 after \3 ms/' "$tmp/$w$r.said"
 		else
-			n=$((n + 1))
-			echo "ok $n $name # SKIP it takes root, iproute2 and bridges"
+			skip "$name" "it takes root, iproute2 and bridges"
 		fi
 	done
 done

@@ -4,11 +4,11 @@
 # instructions.sh - instructions that a call in the first dialect takes more where a second one is
 # compiled in (lib/include/gda/wqe.h), counted by callgrind in the benches of four suites. Speaks
 # KTAP.
+#
+# shellcheck disable=SC2317	# functions are called by name
 
-out=$(dirname "${BASH_SOURCE[0]}")
-n=0 rc=0
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
+. selftests/lib/callgrind.sh
+out=$(dirname "$0")
 
 # SUITE, MODE, function that is counted, how often it is called, and calls of the API in each
 rows="lib exclusive exclusive 8192 1
@@ -36,33 +36,18 @@ async async_exclusive async_exclusive 4096 2
 async peer peer 4096 2"
 more=5	# of each call, at most
 
-# count BENCH MODE FUNCTION TIMES: instructions of a call; the bench of async stops the count by a
-# function of that name
-count() {
-	local sum
+more_than_one() { # SUITE MODE FUNCTION TIMES MOST
+	local one two
 
-	valgrind --tool=callgrind --callgrind-out-file="$tmp/out" --toggle-collect="count_$3" \
-		--toggle-collect=complete "$1" --count "$2" 2>"$tmp/log" >/dev/null || return
-	sum=$(sed -n 's/.*Collected : //p' "$tmp/log")
-	echo $(((${sum:-0} + $4 / 2) / $4))
+	one=$(count "$4" "$out/../$1/bench" "$2" "$3") && two=$(count "$4" "$out/$1" "$2" "$3") || return
+	say "$1, $2: $one instructions, $two with two dialects"
+	[ "$one" -gt 0 ] && [ "$two" -gt 0 ] && [ $((two - one)) -le "$5" ]
 }
 
 echo "1..$(wc -l <<<"$rows")"
 while read -r suite mode function times calls; do
 	most=$((more * calls))
-	n=$((n + 1)) what="$suite, $mode: with two dialects at most $most instructions more"
-	if ! command -v valgrind >/dev/null; then
-		echo "ok $n $what # SKIP no valgrind here"
-		continue
-	fi
-	one=$(count "$out/../$suite/bench" "$mode" "$function" "$times")
-	two=$(count "$out/$suite" "$mode" "$function" "$times")
-	echo "# $suite, $mode: $one instructions, $two with two dialects"
-	if [ "${one:-0}" -gt 0 ] && [ "${two:-0}" -gt 0 ] && [ $((two - one)) -le "$most" ]; then
-		echo "ok $n $what"
-	else
-		echo "not ok $n $what"
-		rc=1
-	fi
+	ok_with valgrind "$suite, $mode: with two dialects at most $most instructions more" \
+		more_than_one "$suite" "$mode" "$function" "$times" "$most"
 done <<<"$rows"
 exit $rc

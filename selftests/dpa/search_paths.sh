@@ -10,9 +10,8 @@
 
 here=$(cd "$(dirname "$0")" && pwd)
 lib=$(cd "$here/../../lib" && pwd)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-mark=$tmp/mark out=$tmp/out n=0 rc=0
+. selftests/lib/ktap.sh
+mark=$tmp/mark out=$tmp/out
 export PLANTED_MARK=$mark
 unset GDA_DPA GDA_LIBCUDA GDA_LIBIBVERBS GDA_LIBRDMACM
 
@@ -24,25 +23,6 @@ cp "$here"/search/* "$tmp/bin/"
 : >"$mark"
 chmod 666 "$mark"
 cd "$tmp/cwd" || exit 1
-
-ok() {
-	local name=$1
-
-	shift
-	n=$((n + 1))
-	if "$@"; then
-		echo "ok $n $name"
-	else
-		sed 's/^/# /' "$out"
-		echo "not ok $n $name"
-		rc=1
-	fi
-}
-
-skip() {
-	n=$((n + 1))
-	echo "ok $n $1 # SKIP $2"
-}
 
 # search PROGRAM: run it with all that it looks for, its name being one in the working directory
 search() {

@@ -71,7 +71,6 @@ $(GINTEST_OUT)/bench: selftests/gin/bench.c selftests/lib/fake_nic.c $(LIB_OUT)/
 		selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a
 
 $(GINTEST_OUT)/instructions: selftests/gin/instructions.sh selftests/lib/callgrind.sh $(GINTEST_OUT)/bench
-	install -m 755 selftests/lib/callgrind.sh $(@D)
 	install -m 755 $< $@
 
 # On queues of the efa dialect, which complete in any order.

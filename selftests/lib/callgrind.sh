@@ -1,37 +1,43 @@
-#!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# callgrind.sh - sourced by the instructions.sh of several folders, beside a program "bench"
-# whose `--count MODE` makes $calls calls, each in a function count_FUNCTION. Counts the
-# instructions of each and compares them with $limits, lines of "MODE [FUNCTION] MOST"; FUNCTION
-# is MODE where it is not named. $unit says what a call is. Speaks KTAP.
+# callgrind.sh - to be sourced by scripts that count instructions; it sources ktap.sh. A program
+# `bench --count MODE` makes calls, each in a function count_FUNCTION.
+#
+# shellcheck shell=bash
 
-bench=$(dirname "${BASH_SOURCE[0]}")/bench
-n=0 rc=0
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
+# shellcheck source=selftests/lib/ktap.sh
+. selftests/lib/ktap.sh
 
-# The variables are the caller's.
-# shellcheck disable=SC2154
-echo "1..$(wc -l <<<"$limits")"
-# shellcheck disable=SC2154
-while read -r mode function limit; do
-	[ "$limit" ] || { limit=$function function=$mode; }
-	n=$((n + 1)) what="$unit, $mode, at most $limit instructions"
-	if ! command -v valgrind >/dev/null; then
-		echo "ok $n $what # SKIP no valgrind here"
-		continue
-	fi
-	valgrind --tool=callgrind --callgrind-out-file="$tmp/out" \
-		--toggle-collect="count_$function" "$bench" --count "$mode" 2>"$tmp/log" >/dev/null
-	count=$(sed -n 's/.*Collected : //p' "$tmp/log")
-	each=$(((${count:-1000000000} + calls / 2) / calls))
-	echo "# $mode: $each instructions"
-	if [ $each -gt 0 ] && [ $each -le "$limit" ]; then
-		echo "ok $n $what"
-	else
-		echo "not ok $n $what"
-		rc=1
-	fi
-done <<<"$limits"
-exit $rc
+# count CALLS BENCH MODE [FUNCTION]: instructions of each call, rounded; FUNCTION is MODE where it is
+# not named. Callgrind stops the count in a function called "complete", where there is one.
+count() {
+	local sum
+
+	valgrind --tool=callgrind --callgrind-out-file="$tmp/callgrind" \
+		--toggle-collect="count_${4:-$3}" --toggle-collect=complete "$2" --count "$3" \
+		2>"$tmp/err" >/dev/null || return
+	sum=$(sed -n 's/.*Collected : //p' "$tmp/err")
+	echo $(((${sum:-0} + $1 / 2) / $1))
+}
+
+at_most() { # LIMIT CALLS BENCH MODE [FUNCTION]
+	local each
+
+	each=$(count "${@:2}") || return
+	say "$4: $each instructions"
+	[ "$each" -gt 0 ] && [ "$each" -le "$1" ]
+}
+
+# limits UNIT CALLS BENCH: lines of "MODE [FUNCTION] MOST" are stdin
+limits() {
+	local lines mode function limit
+
+	mapfile -t lines
+	echo "1..${#lines[@]}"
+	while read -r mode function limit; do
+		[ "$limit" ] || { limit=$function function=$mode; }
+		ok_with valgrind "$1, $mode, at most $limit instructions" \
+			at_most "$limit" "$2" "$3" "$mode" "$function"
+	done < <(printf '%s\n' "${lines[@]}")
+	exit $rc
+}

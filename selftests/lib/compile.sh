@@ -8,30 +8,18 @@
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 build=${GDA_BUILD:-build}
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
+. selftests/lib/ktap.sh
 PATH=$PATH:/usr/local/cuda/bin
 include=(-Iuapi -Ilib/include)
 warn=(-Wall -Wextra -Werror)
-n=0 rc=0
 
 # check NAME COMMAND...: skipped if the first word of the command is not installed, or
 # the second one if the first is a function
 check() {
-	local name=$1 log=$tmp/log tool=$2
+	local tool=$2
 
-	n=$((n + 1))
-	shift
-	[ "$(type -t "$1")" != function ] || tool=${2-$1}
-	if ! command -v "$tool" >/dev/null; then
-		echo "ok $n $name # SKIP no $tool here"
-	elif "$@" >"$log" 2>&1; then
-		echo "ok $n $name"
-	else
-		sed 's/^/# /' "$log"
-		echo "not ok $n $name"
-		rc=1
-	fi
+	[ "$(type -t "$2")" != function ] || tool=${3-$2}
+	ok_with "$tool" "$@"
 }
 
 headers=(gda barrier view queue fastpath chunk multi_slot masked_atomic ring signal to shmem gin async)

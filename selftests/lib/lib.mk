@@ -29,7 +29,6 @@ $(LIBTEST_OUT)/producers-tsan: selftests/lib/producers.c selftests/lib/fake_nic.
 	$(CC) $(LIBTEST_FLAGS) -fsanitize=thread -pthread -o $@ $(filter %.c,$^)
 
 $(LIBTEST_OUT)/instructions: selftests/lib/instructions.sh selftests/lib/callgrind.sh $(LIBTEST_OUT)/bench
-	install -m 755 selftests/lib/callgrind.sh $(@D)
 	install -m 755 $< $@
 
 TEST_NATIVE	+= $(LIBTEST_OUT)/efa/instructions
@@ -40,7 +39,6 @@ $(LIBTEST_OUT)/efa/bench: selftests/lib/bench_efa.c $(LIB_OUT)/libgda.a $(LIBTES
 	$(CC) $(LIBTEST_FLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
 
 $(LIBTEST_OUT)/efa/instructions: selftests/lib/instructions_efa.sh selftests/lib/callgrind.sh $(LIBTEST_OUT)/efa/bench
-	install -m 755 selftests/lib/callgrind.sh $(@D)
 	install -m 755 $< $@
 
 $(addprefix $(LIBTEST_OUT)/,device notify dmabuf words): $(LIBTEST_OUT)/%: \

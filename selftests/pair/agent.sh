@@ -67,7 +67,7 @@ ok exit_status_of_the_other_side status
 ok one_command_behind_the_other with_server two
 ok other_side_has_ended gone
 if ! tools/scripts/optional.sh mpirun >/dev/null || [ ! -s build/optional/pmix ]; then
-	echo "ok 5 ranks_that_mpirun_starts # SKIP no mpirun, or libgda was built without PMIx"
+	skip ranks_that_mpirun_starts "no mpirun, or libgda was built without PMIx"
 else
 	ok ranks_that_mpirun_starts with_server ranks
 fi

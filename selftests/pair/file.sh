@@ -12,36 +12,21 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
 . tools/vm/pair.sh
 # shellcheck source=selftests/pair/transfer.sh
 . selftests/pair/transfer.sh
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-n=0 rc=0
+. selftests/lib/ktap.sh
 make_file file.sum
 
-ok() { # STATUS NAME
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $n $2"
-	else
-		sed 's/^/# /' "$tmp/out"
-		echo "not ok $n $2"
-		rc=1
-	fi
-}
-
 file() {
-	whole_file "$1:$GDA_PAIR_RDMA" "$2"
-	ok $? "64 MiB over $1, SHA-256 equal, no system call"
+	ok "64 MiB over $1, SHA-256 equal, no system call" whole_file "$1:$GDA_PAIR_RDMA" "$2"
 	rate
 }
 
 # Side 0 is killed for its call; side 1 misses it.
-control() {
+found() {
 	transfer "$1:$GDA_PAIR_RDMA" "$2" --syscall
-	case $GDA_PAIR_SIDE.$? in
-	0.3|1.4) ok 0 "one system call over $1 is found" ;;
-	*) ok 1 "one system call over $1 is found" ;;
-	esac
+	[[ $GDA_PAIR_SIDE.$? = @(0.3|1.4) ]]
 }
+
+control() { ok "one system call over $1 is found" found "$@"; }
 
 echo 1..4
 port=7100

@@ -12,11 +12,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
 . tools/vm/pair.sh
 run=build/tools/gda-run
 hello=build/selftests/comm/hello
-out=$(mktemp /tmp/gda-pair-ranks.XXXXXX) || exit 1
-trap 'rm -f "$out"' EXIT
+. selftests/lib/ktap.sh
+out=$tmp/out
 first=$((2 * GDA_PAIR_SIDE))
 slow=${GDA_SLOW:-1}
-n=0 rc=0
 
 # one_try NAME PROGRAM...: this side's two ranks of four. Return: that of gda-run
 one_try() {
@@ -44,7 +43,7 @@ parts() {
 		pair_put "ranks.$1.$try.met.$GDA_PAIR_SIDE" <<<"$mine"
 		theirs=$(pair_get "ranks.$1.$try.met.$((1 - GDA_PAIR_SIDE))" 60) || break
 		[ "$mine$theirs" != 00 ] || break
-		echo "# $1: the ranks did not meet"
+		say "$1: the ranks did not meet"
 	done
 	return "$status"
 }
@@ -64,20 +63,6 @@ die() {
 	1.137) says "gda-run: rank 3 was ended by signal 9 (Killed)" ;;
 	*) return 1 ;;
 	esac
-}
-
-ok() { # NAME COMMAND...
-	local name=$1
-
-	shift
-	n=$((n + 1))
-	if "$@"; then
-		echo "ok $n $name"
-	else
-		sed 's/^/# /' "$out"
-		echo "not ok $n $name"
-		rc=1
-	fi
 }
 
 # example KIND NAME: one over a device of KIND, with the result of one machine.
@@ -132,8 +117,7 @@ for kind in ib verbs; do
 done
 if ! tools/scripts/optional.sh mpirun >/dev/null || [ ! -s build/optional/pmix ]; then
 	for name in "" " run gin-allreduce over ib" " run gin-allreduce over verbs"; do
-		n=$((n + 1))
-		echo "ok $n ranks that mpirun starts$name # SKIP no mpirun, or libgda was built without PMIx"
+		skip "ranks that mpirun starts$name" "no mpirun, or libgda was built without PMIx"
 	done
 else
 	ok "ranks that mpirun starts" mpi_meet

@@ -3,8 +3,11 @@
 #
 # programs.sh - in the guest, with gda0 (with-gda0.sh): programs that know nothing of it, those of
 # perftest, ibverbs-utils, UCX, libfabric and Open MPI where they are installed. Speaks KTAP.
+#
+# shellcheck disable=SC2317	# functions are called by name
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
+. selftests/lib/ktap.sh
 ip link set lo up
 
 port=18600
@@ -50,17 +53,6 @@ pairs=(
 )
 export UCX_NET_DEVICES=gda0:1 UCX_TLS=rc_verbs,ud_verbs,self
 echo "1..$((${#pairs[@]} + 2))"
-n=0 rc=0
-ok() { # OK NAME LOG...
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $n $2"
-	else
-		echo "not ok $n $2"
-		sed 's/^/# /' "${@:3}"
-		rc=1
-	fi
-}
 # How PROGRAM is told of gda0 and of the TCP port that the two meet at; its server, and its client.
 meet() {
 	case $1 in
@@ -77,53 +69,59 @@ listens() {
 	for table in /proc/net/tcp /proc/net/tcp6; do
 		while read -r line; do
 			[[ ! $line =~ ^[0-9]+:\ [0-9A-F]+:$hex\ [0-9A-F:]+\ 0A\  ]] || return 0
-		done 2>/dev/null <$table
+		done 2>/dev/null <"$table"
 	done
 	return 1
 }
-for pair in "${pairs[@]}"; do
-	read -ra words <<<"$pair"
-	name=${words[0]} program=${words[1]} args=("${words[@]:2}")
-	if ! command -v "$program" >/dev/null; then
-		n=$((n + 1))
-		echo "ok $n $name # SKIP no $program"
-		continue
-	fi
+
+# The two programs, one of which waits for the other.
+both() { # PROGRAM [ARG...]
+	local ret i
+
 	port=$((port + 1))
-	meet "$program"
-	timeout 120 "$program" "${args[@]}" "${server[@]}" >/tmp/rdma.server 2>&1 &
+	meet "$1"
+	timeout 120 "$@" "${server[@]}" >"$tmp/out" 2>&1 &
 	for ((i = 0; i < 300; i++)); do
-		! listens $port || break
+		! listens "$port" || break
 		sleep 0.1
 	done
-	timeout 120 "$program" "${args[@]}" "${client[@]}" >/tmp/rdma.client 2>&1
+	timeout 120 "$@" "${client[@]}" >"$tmp/err" 2>&1
 	ret=$?
-	wait $! || ret=1
 	# it says so, and exits with 0
-	! grep -qs 'UCX  ERROR' /tmp/rdma.client || ret=1
-	ok $ret "$name" /tmp/rdma.server /tmp/rdma.client
-done
+	wait $! && [ "$ret" = 0 ] && ! grep -qs 'UCX  ERROR' "$tmp/err"
+}
+
 ring=build/selftests/rdma/ring
-if [ -x $ring ] && command -v mpirun >/dev/null; then
+mpi_ring() {
 	HOME=/tmp timeout 200 mpirun --allow-run-as-root --oversubscribe -n 2 --mca pml ucx --mca osc ucx \
-		--mca btl ^openib,vader,tcp $ring >/tmp/rdma.server 2>&1
-	ok $? mpi_ring /tmp/rdma.server
-else
-	n=$((n + 1))
-	echo "ok $n mpi_ring # SKIP no mpirun, or no mpicc when the tests were built"
-fi
-if ! command -v ibv_rc_pingpong >/dev/null; then
-	echo "ok $((n + 1)) rdma_resource_names_the_process # SKIP no ibv_rc_pingpong"
-	exit $rc
-fi
+		--mca btl ^openib,vader,tcp "$ring"
+}
+
 # A server that waits for its client holds a QP.
-ibv_rc_pingpong -d gda0 -p 18500 >/dev/null 2>&1 &
-for ((i = 0; i < 100; i++)); do
-	rdma resource show qp >/tmp/rdma.resource 2>&1
-	! grep -q 'gda0.*comm ibv_rc_pingpong' /tmp/rdma.resource || break
-	sleep 0.1
+names_the_process() {
+	local i ret
+
+	ibv_rc_pingpong -d gda0 -p 18500 >/dev/null 2>&1 &
+	for ((i = 0; i < 100; i++)); do
+		rdma resource show qp >"$tmp/out" 2>&1
+		! grep -q 'gda0.*comm ibv_rc_pingpong' "$tmp/out" || break
+		sleep 0.1
+	done
+	grep -q 'gda0.*comm ibv_rc_pingpong' "$tmp/out"
+	ret=$?
+	kill $!
+	return "$ret"
+}
+
+for pair in "${pairs[@]}"; do
+	read -ra words <<<"$pair"
+	ok_with "${words[1]}" "${words[0]}" both "${words[@]:1}"
 done
-grep -q 'gda0.*comm ibv_rc_pingpong' /tmp/rdma.resource
-ok $? rdma_resource_names_the_process /tmp/rdma.resource
-kill $!
+rm -f "$tmp"/{out,err}
+if [ -x "$ring" ]; then
+	ok_with mpirun mpi_ring mpi_ring
+else
+	skip mpi_ring "no mpicc when the tests were built"
+fi
+ok_with ibv_rc_pingpong rdma_resource_names_the_process names_the_process
 exit $rc

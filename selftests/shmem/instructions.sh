@@ -4,12 +4,9 @@
 # instructions.sh - instructions per call of gda/shmem.h and of OpenSHMEM, counted by
 # callgrind, with the loop around it. Speaks KTAP.
 
-# shellcheck disable=SC2034	# they are for callgrind.sh
-unit="a call" calls=8192
-
-# MODE, the function that is counted, and the most instructions that a call may take
-# shellcheck disable=SC2034
-limits="direct_p p 30
+. selftests/lib/callgrind.sh
+limits "a call" 8192 "$(dirname "$0")/bench" <<'END'
+direct_p p 30
 direct_inc inc 30
 queue_p p 110
 queue_p_exclusive p_exclusive 85
@@ -22,7 +19,5 @@ direct_shmem_get shmem_get 40
 queue_shmem_p shmem_p 110
 queue_shmem_inc shmem_inc 125
 queue_shmem_p_threads shmem_p 210
-queue_shmem_inc_threads shmem_inc 210"
-
-# shellcheck source=selftests/lib/callgrind.sh
-. "$(dirname "${BASH_SOURCE[0]}")/callgrind.sh"
+queue_shmem_inc_threads shmem_inc 210
+END

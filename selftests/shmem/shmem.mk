@@ -46,7 +46,6 @@ $(SHMEMTEST_OUT)/bench: selftests/shmem/bench.c selftests/lib/fake_nic.c \
 		$(LIB_OUT)/libgda-shmem.a $(LIB_OUT)/libgda.a
 
 $(SHMEMTEST_OUT)/instructions: selftests/shmem/instructions.sh selftests/lib/callgrind.sh $(SHMEMTEST_OUT)/bench
-	install -m 755 selftests/lib/callgrind.sh $(@D)
 	install -m 755 $< $@
 
 $(eval $(call suite_programs,shmem,efa,calls))

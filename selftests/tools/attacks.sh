@@ -5,10 +5,8 @@
 # up, and programs that die under run-tests.sh. Speaks KTAP.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
-tmp=$(mktemp -d /tmp/gda-attacks.XXXXXX) || exit 1
-trap 'rm -rf "$tmp"' EXIT
+. selftests/lib/ktap.sh
 logs=$tmp/logs
-n=0 rc=0
 
 printf '%s\tyes\tan attack\n' M1 M2 O9 O10 >"$tmp/rows"
 printf 'E6\tno wire\tanother\n' >>"$tmp/rows"
@@ -63,17 +61,7 @@ is() {
 }
 
 # said NAME FINDING: there must be none
-said() {
-	n=$((n + 1))
-	if [ -z "$2" ]; then
-		echo "ok $n $1"
-	else
-		sed 's/^/# /' "$tmp/err"
-		echo "# $2"
-		echo "not ok $n $1"
-		rc=1
-	fi
-}
+said() { ok "$1" none "$2"; }
 
 # shows NAME REGEX...: lines of the table
 shows() {

@@ -8,9 +8,7 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
 gdactl=$PWD/build/tools/gdactl
 here=$PWD/build/selftests/tools
-tmp=$(mktemp -d /tmp/gda-doctor.XXXXXX) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-n=0 rc=0
+. selftests/lib/ktap.sh
 
 # device SOFT|INPROC: its name, which stands in one place
 device() {
@@ -27,22 +25,19 @@ says() {
 	local name=$1 want=$2 regex=$3 row='' line
 
 	shift 3
-	[ "${said[$*]+known}" ] || { "$@" >"$tmp/said" 2>&1; said[$*]=$(<"$tmp/said"); }
+	[ "${said[$*]+known}" ] || { "$@" >"$tmp/all" 2>&1; said[$*]=$(<"$tmp/all"); }
 	while read -r line; do
 		[[ $line == *"\"name\":\"$name\","* ]] || continue
 		[[ $line =~ \"works\":([a-z]*),\"reason\":\"(.*)\",\"advice\":\"(.*)\"\} ]] || continue
 		row="${BASH_REMATCH[1]} ${BASH_REMATCH[2]} -> ${BASH_REMATCH[3]}"
 	done <<<"${said[$*]}"
 	row=${row/#true/works}
-	row=${row/#false/fails}
-	n=$((n + 1))
-	if [[ $row == "$want "* && $row =~ $regex ]]; then
-		echo "ok $n $name $want: $regex"
-	else
-		echo "# $row"
-		echo "not ok $n $name $want: $regex"
-		rc=1
-	fi
+	ok "$name $want: $regex" answers "$want" "$regex" "${row/#false/fails}"
+}
+
+answers() { # works|fails REGEX ROW
+	echo "$3"
+	[[ $3 == "$1 "* && $3 =~ $2 ]]
 }
 
 doctor() { "$gdactl" doctor --json; }
@@ -160,8 +155,7 @@ network() {
 	says "memory limit" fails "RLIMIT_MEMLOCK of 8 KiB.*ulimit" little 8
 	if ! tools/vm/rxe.sh >"$tmp/rxe" 2>&1; then
 		for _ in 1 2 3 4 5 6; do
-			n=$((n + 1))
-			echo "ok $n rxe # SKIP $(tail -n 1 "$tmp/rxe")"
+			skip rxe "$(tail -n 1 "$tmp/rxe")"
 		done
 		return
 	fi
@@ -185,8 +179,7 @@ verbs_programs() {
 	says "verbs programs" fails "gda_rdma is not loaded.*(modprobe gda_rdma|install package)" without_gda0
 	if ! modprobe -q ib_uverbs || ! insmod "$module"; then
 		for _ in 1 2; do
-			n=$((n + 1))
-			echo "ok $n gda0 # SKIP no ib_uverbs here, or no gda_rdma for this kernel"
+			skip gda0 "no ib_uverbs here, or no gda_rdma for this kernel"
 		done
 		return
 	fi
@@ -217,8 +210,7 @@ says "dma-buf: heap" fails "no /dev/dma_heap/system: a kernel with CONFIG_DMABUF
 if [ -e /dev/udmabuf ]; then
 	says "dma-buf: udmabuf" fails "a buffer of udmabuf: " driver MR_REG_DMABUF
 else
-	n=$((n + 1))
-	echo "ok $n dma-buf: udmabuf # SKIP no /dev/udmabuf"
+	skip "dma-buf: udmabuf" "no /dev/udmabuf"
 fi
 says user fails "the work request failed" driver MR_REG_USER
 says "$inproc (library)" fails "no thread.*RLIMIT_NPROC.*ulimit -u" threadless
@@ -226,8 +218,7 @@ says "$inproc (library)" works "no module" as_user 65534
 network
 verbs_programs
 if ldconfig -p | grep -q 'libcuda\.so\.1'; then
-	n=$((n + 1))
-	echo "ok $n GPU, by dma-buf # SKIP there is a driver of CUDA's"
+	skip "GPU, by dma-buf" "there is a driver of CUDA's"
 else
 	says "GPU, by dma-buf" fails "no libcuda" doctor
 fi
@@ -255,18 +246,8 @@ says "dpa" works "gda-dpa" as_user 65534
 says module fails "would be refused: the kernel is locked down -> sign the modules" without gda_core \
 	locked "none [integrity] confidentiality"
 says module fails "would be refused: Secure Boot is on -> sign the modules" without gda_core firmware 1
-n=$((n + 1))
-if doctor >/dev/null && ! as_user 65534 >/dev/null; then
-	echo "ok $n exit status"
-else
-	echo "not ok $n exit status"
-	rc=1
-fi
-n=$((n + 1))
-if doctor | python3 -m json.tool >/dev/null; then
-	echo "ok $n JSON"
-else
-	echo "not ok $n JSON"
-	rc=1
-fi
+status() { doctor && ! as_user 65534; }
+json() { doctor | python3 -m json.tool; }
+ok "exit status" status
+ok JSON json
 exit $rc

@@ -170,8 +170,7 @@ part() { # NAME PART
 	if tools/scripts/optional.sh "$2" >/dev/null; then
 		ok "$1" "${3-$2}"
 	else
-		n=$((n + 1))
-		echo "ok $n $1 # SKIP there is no $2 here"
+		skip "$1" "there is no $2 here"
 	fi
 }
 

@@ -3,10 +3,12 @@
 #
 # planted.sh - the bugs that `make planted` plants fit into the modules as they are, and
 # name a program and a row. Speaks KTAP.
+#
+# shellcheck disable=SC2317	# functions are called by name
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 patches=(selftests/planted/*.patch)
-n=0 rc=0
+. selftests/lib/ktap.sh
 
 # The rows that a patch may name: attacks, or where it is for a native program, ids in tests.
 rows() {
@@ -18,17 +20,13 @@ rows() {
 	fi
 }
 
+fits() { # PATCH
+	patch -s -F0 --dry-run -p1 <"$1" && grep '^Program: ' "$1" &&
+		rows "$1" | grep -x "$(sed -n 's/^Row: //p' "$1")"
+}
+
 echo "1..${#patches[@]}"
 for p in "${patches[@]}"; do
-	n=$((n + 1))
-	name=${p##*/}
-	if ! out=$(patch -s -F0 --dry-run -p1 <"$p" 2>&1) ||
-	   ! out=$(grep '^Program: ' "$p") ||
-	   ! out=$(rows "$p" | grep -x "$(sed -n 's/^Row: //p' "$p")"); then
-		echo "# $out"
-		echo -n "not "
-		rc=1
-	fi
-	echo "ok $n ${name%.patch}"
+	ok "$(basename "$p" .patch)" fits "$p"
 done
 exit $rc

@@ -5,9 +5,7 @@
 # that costs ten times as long, only: as the kernel's log. Speaks KTAP.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
-tmp=$(mktemp -d /tmp/gda-runner.XXXXXX) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-n=0 rc=0
+. selftests/lib/ktap.sh
 export GDA_SLOW=1
 
 # program NAME: a script is stdin
@@ -37,11 +35,7 @@ is() {
 	esac
 	[ $status = "$want" ] || why+=" exit status $status"
 	[ "$got" = "$result" ] || why+=" results: $got"
-	n=$((n + 1))
-	[ -z "$why" ] && { echo "ok $n $name"; return; }
-	rc=1
-	sed 's/^/# /' "$tmp/out"
-	echo "not ok $n $name:$why"
+	ok "$name" none "$why"
 }
 
 program good <<<'echo 1..2; echo ok 1 a; echo ok 2 b'
@@ -85,10 +79,7 @@ ended() {
 	[ $status = "$want" ] || why="exit status $status"
 	[ "$child" ] || why+=" it did not begin"
 	! kill -0 "$child" 2>/dev/null || why+=" it goes on"
-	n=$((n + 1))
-	[ -z "$why" ] && { echo "ok $n $name"; return; }
-	rc=1
-	echo "not ok $n $name:$why"
+	ok "$name" none "$why"
 }
 
 program tells <<<"echo \$\$ >'$tmp/pid'; exec sleep 60"

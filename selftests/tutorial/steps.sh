@@ -6,6 +6,8 @@
 # The text includes examples/tutorial/NAME.c and NAME.txt as they are, so that comparing a
 # program's output with NAME.txt compares it with the text. Where the output names the device
 # there is a file for each, NAME.DEVICE.txt. Speaks KTAP.
+#
+# shellcheck disable=SC2317	# functions are called by name
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
 source=examples/tutorial
@@ -13,35 +15,28 @@ out=build/examples/tutorial
 text=Documentation/tutorial
 device=inproc
 [ ! -e /dev/gda ] || device=soft0
-tmp=$(mktemp -d /tmp/gda-tutorial.XXXXXX) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-n=0 rc=0
+. selftests/lib/ktap.sh
 
-ok() { # NAME WHY-NOT
-	n=$((n + 1))
-	[ -z "$2" ] && { echo "ok $n $1"; return; }
-	printf '# %s\n' "${2//$'\n'/$'\n'# }"
-	echo "not ok $n $1"
-	rc=1
+as_shown() { # FILE STATUS
+	echo "exit status $2"
+	diff "$1" "$tmp/out" && [ "$2" = 0 ]
 }
 
 # step NAME COMMAND...: the command's output, line for line in alphabetical order if it
 # comes from several processes
 step() {
-	local name=$1 want=$source/$1.txt status why=''
+	local name=$1 want=$source/$1.txt status
 
 	shift
 	[ -e "$want" ] || want=${want%.txt}.$device.txt
 	timeout 60 "$@" </dev/null >"$tmp/out" 2>&1
 	status=$?
 	if [ $status = 4 ]; then
-		n=$((n + 1))
-		echo "ok $n $name # SKIP $(head -n 1 "$tmp/out")"
+		skip "$name" "$(head -n 1 "$tmp/out")"
 		return
 	fi
 	[ "$1" != build/tools/gda-run ] || sort -o "$tmp/out" "$tmp/out"
-	[ $status = 0 ] || why="exit status $status"
-	ok "$name" "$why$(diff "$want" "$tmp/out" 2>&1)"
+	ok "$name" as_shown "$want" $status
 }
 
 # Files of programs that no page of the tutorial includes.
@@ -77,5 +72,5 @@ step calls $out/calls
 step shmem build/tools/gda-run -n 4 $out/shmem
 step gpu $out/gpu
 step verbs "${with_gda0[@]}" $out/verbs
-ok text_includes_all "$(not_shown)"
+ok text_includes_all none "$(not_shown)"
 exit $rc

@@ -4,38 +4,33 @@
 # examples.sh - examples of gda/gin.h and gda/async.h over the fake RDMA device, by threads: those
 # that its bits allow come to the same results. Those that need what no RDMA device offers, also of
 # gda/dpa.h and gda/shmem.h, are refused at set-up by the name of the bit. Speaks KTAP.
+#
+# shellcheck disable=SC2317	# functions are called by name
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
 export GDA_DEVICE=verbs:fake0 GDA_LIBIBVERBS=$PWD/build/selftests/verbs/libfake.so
 export GDA_LIBRDMACM=$PWD/build/selftests/verbs/libfake_cm.so
 examples=(gin-{allreduce,allgather,halo,dispatch}
 	async-{simple_get,simple_get_peer,batch_get,put_notify,tiles})
-n=0 rc=0
+. selftests/lib/ktap.sh
 
-result() { # STATUS NAME
-	n=$((n + 1))
-	[ "$1" = 0 ] && echo "ok $n $2" && return
-	echo "# ${out//$'\n'/$'\n# '}"
-	echo "not ok $n $2"
-	rc=1
-}
+same_result() { timeout 60 "build/examples/$1" >"$tmp/out" 2>&1 && grep -q 'as the reference$' "$tmp/out"; }
 
 # refused BIT PROGRAM...
 refused() {
-	local program=${!#}
-
-	out=$(timeout 60 "${@:2}" 2>&1)
-	[ $? = 1 ] && grep -q "_create: .*$1" <<<"$out"
-	result $? "${program##*/} needs $1"
+	timeout 60 "${@:2}" >"$tmp/out" 2>&1
+	[ $? = 1 ] && grep -q "_create: .*$1" "$tmp/out"
 }
 
 echo "1..$((${#examples[@]} + 3))"
 for e in "${examples[@]}"; do
-	out=$(timeout 60 "build/examples/$e" 2>&1) && grep -q 'as the reference$' <<<"$out"
-	result $? "$e over a device that connects no QP to itself"
+	ok "$e over a device that connects no QP to itself" same_result "$e"
 done
-refused GDA_FEATURE_RECV_COUNTER build/examples/gin-alltoall
-refused GDA_FEATURE_LOOPBACK build/examples/dpa-alltoall
+for need in "gin-alltoall RECV_COUNTER" "dpa-alltoall LOOPBACK"; do
+	read -r e bit <<<"$need"
+	ok "$e needs GDA_FEATURE_$bit" refused "GDA_FEATURE_$bit" "build/examples/$e"
+done
 export GDA_SHMEM_WAY=queue
-refused GDA_FEATURE_MASKED build/tools/gda-run -n 2 build/examples/shmem-dispatch
+ok "shmem-dispatch needs GDA_FEATURE_MASKED" refused GDA_FEATURE_MASKED \
+	build/tools/gda-run -n 2 build/examples/shmem-dispatch
 exit $rc

@@ -4,6 +4,8 @@
 # ib.sh - in the guest: what has to hold on a fabric (fabric.c, strangers.c, forged.c,
 # impostor.c, peer_killed.c), on the kernel's device ib:rxe0, of which nothing is left behind them.
 # It loads gda_ib and takes it out again. Speaks KTAP.
+#
+# shellcheck disable=SC2317	# functions are called by name
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
 ko=build/$(uname -r)/kmod/gda_ib/gda_ib.ko
@@ -11,7 +13,9 @@ ko=build/$(uname -r)/kmod/gda_ib/gda_ib.ko
 # shellcheck disable=SC2015	# as meant: either may be missing
 modprobe -a rdma_rxe ib_uverbs rdma_ucm && [ -e "$ko" ] ||
 	{ echo "1..0 # SKIP no rdma_rxe in this kernel, or no gda_ib for it"; exit 0; }
-trap 'rmmod gda_ib; rdma link del rxe0; ip link del gda-dummy' EXIT
+# shellcheck source=selftests/verbs/over.sh
+. selftests/verbs/over.sh
+trap 'rm -rf "$tmp"; rmmod gda_ib; rdma link del rxe0; ip link del gda-dummy' EXIT
 ip link add gda-dummy type dummy
 ip addr add 10.9.0.1/24 dev gda-dummy
 # of which a stranger speaks (impostor.c)
@@ -31,33 +35,23 @@ used() {
 	done 2>&1 | grep -F rxe0 | sed -E 's/ [rs]q-psn [0-9]+//g'
 }
 
-used >/tmp/ib.before
-echo 1..6
-n=0 rc=0
-for t in plain/fabric.bin strangers forged impostor peer_killed; do
-	n=$((n + 1))
-	name=${t##*/}
-	[ "$name" != impostor ] || name=P9_impostor
-	if GDA_DEVICE=ib:rxe0 GDA_STRESS=${GDA_STRESS:-0.15} "build/selftests/verbs/$t" >"/tmp/ib.$n" 2>&1; then
-		echo "ok $n $name over ib:rxe0"
-	else
-		echo "not ok $n $name over ib:rxe0"
-		rc=1
-	fi
-	sed 's/^/# /' "/tmp/ib.$n" | grep -vE '^# # +(RUN|OK)'
-done
 # All contexts are closed: no object of theirs may stay, nor the listener's id. What a process had
 # that was killed goes in its own time.
-for ((i = 0; i < 600; i++)); do
-	used >/tmp/ib.after
-	! cmp -s /tmp/ib.before /tmp/ib.after || break
-	sleep 0.1
+nothing_left() {
+	local i
+
+	for ((i = 0; i < 600; i++)); do
+		used >"$tmp/after"
+		! cmp -s "$tmp"/{before,after} || break
+		sleep 0.1
+	done
+	diff "$tmp"/{before,after} && [ -s "$tmp/before" ]
+}
+
+used >"$tmp/before"
+echo 1..6
+for t in plain/fabric.bin strangers forged impostor peer_killed; do
+	over ib:rxe0 "build/selftests/verbs/$t"
 done
-if [ -s /tmp/ib.before ] && cmp -s /tmp/ib.before /tmp/ib.after; then
-	echo "ok 6 E1_E4_nothing_of_rxe0_is_left"
-else
-	diff /tmp/ib.before /tmp/ib.after | sed 's/^/# /'
-	echo "not ok 6 E1_E4_nothing_of_rxe0_is_left"
-	rc=1
-fi
+ok E1_E4_nothing_of_rxe0_is_left nothing_left
 exit $rc

@@ -16,10 +16,13 @@ tests+=" selftests/verbs/forged selftests/verbs/impostor selftests/verbs/peer_ki
 
 modprobe -a rdma_rxe ib_uverbs rdma_ucm ||
 	{ echo "1..0 # SKIP no rdma_rxe in this kernel"; exit 0; }
+# shellcheck source=selftests/verbs/over.sh
+. selftests/verbs/over.sh
 made='' modules=()
 restore() {
 	local m
 
+	rm -rf "$tmp"
 	[ ! "$made" ] || { rdma link del rxe0; ip link del gda-dummy; }
 	for m in "${modules[@]}"; do
 		[ -d "/sys/module/${m##*/}" ] || insmod "build/$(uname -r)/$m/${m##*/}.ko" ||
@@ -61,19 +64,7 @@ ulimit -l 262144
 
 read -ra all <<<"$tests"
 echo "1..${#all[@]}"
-n=0 rc=0
 for t in "${all[@]}"; do
-	n=$((n + 1))
-	name=${t##*/}
-	[ "$name" != impostor ] || name=P9_impostor
-	if GDA_DEVICE=verbs:rxe0 GDA_STRESS=${GDA_STRESS:-0.15} \
-		setpriv --reuid nobody --regid nogroup --clear-groups \
-		"build/$t" >"/tmp/rxe.$n" 2>&1; then
-		echo "ok $n $name over verbs:rxe0"
-	else
-		echo "not ok $n $name over verbs:rxe0"
-		rc=1
-	fi
-	sed 's/^/# /' "/tmp/rxe.$n" | grep -vE '^# # +(RUN|OK)'
+	over verbs:rxe0 setpriv --reuid nobody --regid nogroup --clear-groups "build/$t"
 done
 exit $rc

@@ -7,21 +7,8 @@
 # shellcheck disable=SC2317	# functions are called by name
 
 debug=/sys/kernel/debug
-n=0 rc=0
-
-# ok NAME COMMAND...
-ok() {
-	local name=$1
-
-	n=$((n + 1))
-	shift
-	if "$@"; then
-		echo "ok $n $name"
-	else
-		echo "not ok $n $name"
-		rc=1
-	fi
-}
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+. selftests/lib/ktap.sh
 
 built() { grep -qxF "CONFIG_$1=y" <<<"$config"; }
 is() { [ "$(cat "$1")" = "$2" ]; }

@@ -5,6 +5,7 @@
 # the tests; if there is an RDMA device (rxe.sh), gda_ib as well. Speaks KTAP.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+. selftests/lib/ktap.sh
 own=(gda_core gda_mr)
 if [ -d /sys/module/rdma_rxe ] && [ -e "build/$(uname -r)/kmod/gda_ib/gda_ib.ko" ]; then
 	own+=(gda_ib)
@@ -12,21 +13,13 @@ fi
 echo "1..$((${#own[@]} + 3))"
 # Unsigned, like any module that its builder did not sign.
 echo "# dmesg: gda_(core|test|edu): (loading out-of-tree module|module verification failed)"
-n=0 rc=0
-ok() {
-	n=$((n + 1))
-	if "$@"; then echo "ok $n $what"; else echo "not ok $n $what"; rc=1; fi
-}
 for m in "${own[@]}"; do
-	what="load $m"
-	ok insmod "build/$(uname -r)/kmod/$m/$m.ko"
+	ok "load $m" insmod "build/$(uname -r)/kmod/$m/$m.ko"
 done
 for m in gda_test gda_edu; do
-	what="load $m"
-	ok insmod "build/$(uname -r)/selftests/kmod/$m/$m.ko"
+	ok "load $m" insmod "build/$(uname -r)/selftests/kmod/$m/$m.ko"
 done
 # No udev here.
-what="node /dev/gda"
-ok chown 0:7777 /dev/gda && chmod 660 /dev/gda
+ok "node /dev/gda" chown 0:7777 /dev/gda && chmod 660 /dev/gda
 [ $rc = 0 ] || echo 'Bail out! no modules, no tests'
 exit $rc

@@ -3,12 +3,12 @@
 #
 # unload.sh - in the guest: unload the modules. Speaks KTAP.
 
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+. selftests/lib/ktap.sh
 modules=(gda_edu gda_test gda_mr gda_core)
 [ ! -d /sys/module/gda_ib ] || modules=(gda_ib "${modules[@]}")
 echo "1..${#modules[@]}"
-n=0 rc=0
 for m in "${modules[@]}"; do
-	n=$((n + 1))
-	if rmmod "$m"; then echo "ok $n unload $m"; else echo "not ok $n unload $m"; rc=1; fi
+	ok "unload $m" rmmod "$m"
 done
 exit $rc
