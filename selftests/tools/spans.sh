@@ -3,18 +3,12 @@
 #
 # spans.sh - every span function of the modules clamps its offset (SECURITY.md S10), and
 # tools/lint/spans.sh finds each one that would not. Speaks KTAP.
+#
+# shellcheck disable=SC2317	# functions are called by name
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/gda-spans.XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
-n=0 rc=0
+. selftests/lib/ktap.sh
 clamp='(array_index_nospec|gda_os_clamp)\(([^,()]*), [^()]*\)'
-
-ok() { # VERDICT NAME
-	n=$((n + 1))
-	[ "$1" = 0 ] || { rc=1; echo -n "not "; }
-	echo "ok $n $2"
-}
 
 # Without the clamp at line $2 of $1 there is one finding, in that file.
 unclamped() {
@@ -23,9 +17,9 @@ unclamped() {
 	rm -rf "$tmp/kmod" "$tmp/engine"
 	cp -r kmod engine "$tmp/"
 	sed -i -E "${line}s/$clamp/\2/" "$tmp/$f"
-	cmp -s "$f" "$tmp/$f" && { echo "# cannot take the clamp away"; return 1; }
+	cmp -s "$f" "$tmp/$f" && { echo "cannot take the clamp away"; return 1; }
 	out=$(tools/lint/spans.sh "$tmp")
-	echo "# $out"
+	echo "$out"
 	[ "$(wc -l <<<"$out")" = 1 ] && [[ $out == "$f:"* ]]
 }
 
@@ -33,13 +27,11 @@ mapfile -t files < <(grep -rlE --include='*.c' '\.span = ' kmod)
 files+=(kmod/gda_core/host/host.c engine/*.c engine/dialect/*.c)
 mapfile -t clamps < <(grep -HnoE "$clamp" "${files[@]}" | sed -E 's/^([^:]*):([0-9]+):.*/\1 \2/')
 echo "1..$((${#clamps[@]} + 1))"
-out=$(tools/lint/spans.sh)
-[ -z "$out" ] || echo "# $out"
-[ -z "$out" ] && [ ${#clamps[@]} -ge 4 ]; ok $? S10_every_span_function_clamps
+every() { none "$(tools/lint/spans.sh)" && [ ${#clamps[@]} -ge 4 ]; }
+ok S10_every_span_function_clamps every
 for c in "${clamps[@]}"; do
 	read -r f line <<<"$c"
-	unclamped "$f" "$line"
 	name=${f##*/}
-	ok $? "S10_without_a_clamp_in_${name%.c}_it_is_found"
+	ok "S10_without_a_clamp_in_${name%.c}_it_is_found" unclamped "$f" "$line"
 done
 exit $rc

@@ -7,9 +7,10 @@
 # speculate past the check of its range. So every such function of the kernel calls
 # array_index_nospec() in the statement that makes the pointer, or before it: those that a
 # "struct gda_mem_kind" names as .span, and gda_host_span(). The engine keeps pointers that
-# they gave, as members "ptr", and adds to these nothing but gda_os_clamp().
+# they gave, as members "ptr", and adds to these nothing but gda_os_clamp(). Its functions that walk
+# the list of a receive, whose lengths its owner chose, clamp the index.
 #
-# Prints a line for each place without a clamp, or with a late one, and for each of the three sorts
+# Prints a line for each place without a clamp, or with a late one, and for each of the sorts
 # of which there is no place.
 
 set -uo pipefail
@@ -30,7 +31,7 @@ judge() {
 			exit
 		}
 		!inside { next }
-		/array_index_nospec\(/ { found = 1 }
+		/(array_index_nospec|gda_os_clamp)\(/ { found = 1 }
 		/\*ptr = / && !found {
 			print head, "makes a pointer before it clamps the offset"
 			exit
@@ -58,6 +59,8 @@ while IFS=: read -r f name; do
 done < <(grep -HoE '[.>]span = *[A-Za-z_0-9]+' "${files[@]}" | sed -E 's/[.>]span = *//')
 [ $kinds -gt 0 ] || echo "kmod: no memory kind with a span function is found"
 look gda_host_span kmod/gda_core/host/host.c
+look gda_send_check engine/send.c
+look gda_send_span engine/send.c
 mapfile -t kept < <(grep -HnE -e '->ptr \+' engine/*.c engine/dialect/*.c)
 [ ${#kept[@]} -gt 0 ] || echo "kmod: the engine adds to no pointer of a span"
 for line in "${kept[@]}"; do
