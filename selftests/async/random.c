@@ -7,11 +7,11 @@
  * call that is in the way, and for nothing else. Memory that a wait or a test says is done must
  * be as in the model; in the end all memory of all ranks must.
  *
- * STRESS=N: N times as many programs; COUNT=N: so many; SEED=N: that one alone, told.
+ * GDA_STRESS=N: N times as many programs; GDA_SEED=N: that one alone, told.
  */
 #include <errno.h>
 #include <stdbool.h>
-#include <unistd.h>
+#include "../lib/repeat.h"
 #include "world.h"
 
 #define PROGRAMS	100000U
@@ -322,24 +322,13 @@ static int world_number(uint32_t which, uint64_t first, uint64_t programs, int t
 	return err;
 }
 
-static bool slow(void)
-{
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-	return true;
-#else
-	return !access("/dev/gda", F_OK);
-#endif
-}
-
 int main(void)
 {
-	const char *stress = getenv("STRESS"), *count = getenv("COUNT"), *seed = getenv("SEED");
-	uint32_t programs = slow() ? PROGRAMS_SLOW : PROGRAMS, each, which;
+	const char *seed = getenv("GDA_SEED");
+	uint32_t programs = (test_slow() ? PROGRAMS_SLOW : PROGRAMS) * test_times(), each, which;
 	int rc = 0;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	programs *= stress ? (uint32_t)atoi(stress) : 1;
-	programs = count ? (uint32_t)atoi(count) : programs;
 	each = (programs + WORLDS - 1) / WORLDS;
 	printf("TAP version 13\n1..%u\n", WORLDS);
 	for (which = 0; which < WORLDS; which++) {

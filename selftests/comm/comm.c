@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <gda/view.h>
 #include <time.h>
+#include "../lib/repeat.h"
 #include "ranks.h"
 
 static int body_gather(struct r_rank *r)
@@ -311,7 +312,7 @@ static int body_leave_together(struct r_rank *r)
 
 TEST(ranks_that_leave_together)
 {
-	uint32_t rounds = getenv("STRESS") ? 2000 : 100, i, k;
+	uint32_t rounds = test_times() > 1 ? 2000 : 100, i, k;
 	struct r_rank r[R_MAX];
 	struct gda_comm_id id;
 

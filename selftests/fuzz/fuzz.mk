@@ -30,7 +30,7 @@ FUZZ_RUNS	?= 1000000
 
 TEST_NATIVE	+= $(FUZZ_TARGETS:%=$(FUZZ_OUT)/replay-%)
 
-# Long, by `make soak`: a million inputs times $STRESS (10), with libFuzzer and the sanitizers.
+# Long, by `make soak`: a million inputs times $GDA_STRESS (10), with libFuzzer and the sanitizers.
 SOAK_NATIVE	+= $(FUZZ_TARGETS:%=$(FUZZ_OUT)/soak-%)
 
 $(FUZZ_OUT)/soak-%: selftests/fuzz/soak.sh $(FUZZ_OUT)/% $(FUZZ_OUT)/corpus/%.unpacked

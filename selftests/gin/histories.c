@@ -4,10 +4,9 @@
  * do. In each round a rank puts a random number of blocks to random peers, as data or as
  * values, deferred or not, with counters; then signals each peer once. Behind the signal all
  * that the peer was sent has to be there; behind a counter its source is overwritten; a
- * barrier ends the round, and the signals' sums are compared. STRESS=N: N times as many.
+ * barrier ends the round, and the signals' sums are compared. GDA_STRESS=N: N times as many.
  */
-#include <stdlib.h>
-#include <unistd.h>
+#include "../lib/repeat.h"
 #include "gin.h"
 
 #define SLOTS	8U		/* blocks of a sender, at each rank */
@@ -96,19 +95,9 @@ static int receive(struct g_rank *r, const unsigned char *mem, uint32_t round, u
 	return 0;
 }
 
-static bool slow(void)
-{
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-	return true;
-#else
-	return !access("/dev/gda", F_OK);
-#endif
-}
-
 static int histories(struct g_rank *r)
 {
-	const char *stress = getenv("STRESS");
-	uint32_t rounds = (slow() ? ROUNDS_SLOW : ROUNDS) * (stress ? (uint32_t)atoi(stress) : 1);
+	uint32_t rounds = (test_slow() ? ROUNDS_SLOW : ROUNDS) * test_times();
 	size_t bytes = (size_t)(G_MAX + 1) * SLOTS * BYTES;
 	uint64_t sums[G_MAX] = { 0 }, counted = 0;
 	struct gda_gin_barrier b;

@@ -417,7 +417,7 @@ TEST_F(record, M_04_rate)
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	uint64_t off = 0, on = 0, r;
 
-	if (s_slow())
+	if (test_slow())
 		SKIP(return, "emulated, or under a sanitizer");
 	for (unsigned int i = 0; i < 20; i++) {
 		r = rate(a, b, 50000000);

@@ -18,6 +18,7 @@
 #include <gda/chunk.h>
 #include <gda/fastpath.h>
 #include <gda/gda.h>
+#include "../lib/repeat.h"
 
 static inline unsigned long s_stress(unsigned long n)
 {
@@ -83,22 +84,12 @@ static inline uint64_t s_seed(void)
 	return env ? strtoull(env, NULL, 0) : gda_clock_ns();
 }
 
-/* Emulated, or under a sanitizer. */
-static inline bool s_slow(void)
-{
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-	return true;
-#else
-	return !access("/dev/gda", F_OK);
-#endif
-}
-
 /* @n times $GDA_STRESS; on a slow machine no more than @few, if that is 1 or less. */
 static inline unsigned long s_short(unsigned long few, unsigned long n)
 {
 	unsigned long stressed = s_stress(n);
 
-	return !s_slow() || stressed > n || stressed < few ? stressed : few;
+	return !test_slow() || stressed > n || stressed < few ? stressed : few;
 }
 
 /* Slots of an atomic, in the dialect of @v. */

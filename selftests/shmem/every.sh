@@ -3,7 +3,7 @@
 #
 # every.sh - each function of OpenSHMEM against a serial reference, on 1, 2 and 3 PEs, also
 # under AddressSanitizer; as many as nm counts in the library. And how programs end. Where
-# there is /dev/gda it is all by queue, and unless $STRESS is set each function is tried in one of
+# there is /dev/gda it is all by queue, and unless $GDA_STRESS is above 1 each function is tried in one of
 # its variants, on 3 PEs, and few ends of programs, for guests are slow; else it is all
 # directly. Speaks KTAP.
 #
@@ -18,7 +18,7 @@ GDA_SHMEM_WAY=direct
 if [ -e /dev/gda ]; then
 	# the heap is pinned
 	GDA_SHMEM_WAY=queue SHMEM_SYMMETRIC_SIZE=16M slow=$((4 * slow))
-	[ "${STRESS-}" ] || form=(short)
+	stressed || form=(short)
 	export SHMEM_SYMMETRIC_SIZE
 fi
 export GDA_SHMEM_WAY
@@ -124,7 +124,7 @@ tests=(
 	'before_init ends 1 "PE -1: shmem_barrier_all: called before shmem_init.*" early'
 	'after_finalize ends 1 "PE [0-2]: shmem_barrier_all: called after shmem_finalize.*" late'
 )
-[ ! -e /dev/gda ] || [ "${STRESS-}" ] || tests=("${short[@]}")
+[ ! -e /dev/gda ] || stressed || tests=("${short[@]}")
 # without a device
 [ -e /dev/gda ] || tests+=(
 	'every_on_1 every plain 1'

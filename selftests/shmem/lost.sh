@@ -62,7 +62,7 @@ dies_in() { # MOMENT
 }
 
 moments=(barrier storm collective lock test test_lock)
-[ ! "${GDA_STRESS-}" ] || moments+=(start)
+! stressed || moments+=(start)
 echo "1..${#moments[@]}"
 for moment in "${moments[@]}"; do
 	ok "dies_in_$moment" dies_in "$moment"

@@ -3,7 +3,7 @@
 #
 # programs.sh - programs as others write them for OpenSHMEM, and the examples, on 2 and 4 PEs;
 # token dispatch and combine, also when a PE dies. Each compares with a serial reference.
-# Where there is /dev/gda it is by queue, and fewer of them, for guests are slow, unless $STRESS is
+# Where there is /dev/gda it is by queue, and fewer of them, for guests are slow, unless $GDA_STRESS is
 # set. Else it is directly. Speaks KTAP.
 #
 # shellcheck disable=SC2317	# functions are called by name
@@ -19,7 +19,7 @@ if [ -e /dev/gda ]; then
 	GDA_SHMEM_WAY=queue SHMEM_SYMMETRIC_SIZE=16M slow=$((5 * slow)) rounds=6 many=3 sizes=(2)
 	export SHMEM_SYMMETRIC_SIZE
 	# 11520 routes each
-	[ ! "${STRESS-}" ] || rounds=60
+	! stressed || rounds=60
 fi
 export GDA_SHMEM_WAY
 
@@ -59,7 +59,7 @@ long=(
 	'stencil [0-9]* points after 500 steps: as computed by one PE'
 )
 programs=("${short[@]}")
-[ -e /dev/gda ] && [ ! "${STRESS-}" ] || programs+=("${long[@]}")
+[ -e /dev/gda ] && ! stressed || programs+=("${long[@]}")
 
 echo "1..$((${#sizes[@]} * ${#programs[@]} + 5))"
 for p in "${programs[@]}"; do
