@@ -269,21 +269,7 @@ struct gda_efa_recv_cqe {
 
 #if defined(__cplusplus) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L)
 
-#ifndef GDA_UAPI_INLINE
-#ifdef __CUDACC__
-#define GDA_UAPI_INLINE static __host__ __device__ __forceinline__
-#else
-#define GDA_UAPI_INLINE static __inline__
-#endif
-#endif
-
-#ifndef GDA_UAPI_FORCE
-#ifdef __CHECKER__
-#define GDA_UAPI_FORCE __attribute__((force))
-#else
-#define GDA_UAPI_FORCE
-#endif
-#endif
+#include <gda/inline.h>
 
 #ifdef __cplusplus
 extern "C" {

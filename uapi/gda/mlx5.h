@@ -437,17 +437,7 @@ struct gda_mlx5_err_cqe {
 
 #if defined(__cplusplus) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L)
 
-#ifdef __CUDACC__
-#define GDA_UAPI_INLINE static __host__ __device__ __forceinline__
-#else
-#define GDA_UAPI_INLINE static __inline__
-#endif
-
-#ifdef __CHECKER__
-#define GDA_UAPI_FORCE __attribute__((force))
-#else
-#define GDA_UAPI_FORCE
-#endif
+#include <gda/inline.h>
 
 #ifdef __cplusplus
 extern "C" {

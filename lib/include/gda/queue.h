@@ -241,13 +241,9 @@ GDA_HELPER void gda_rest(struct gda_view *v, unsigned int polls, enum gda_relax_
 }
 
 #ifdef __CUDACC__
-#ifdef __cplusplus
-}
-#endif
+extern "C++" {
 #include <gda/gpu/shared.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
+}
 #endif
 
 GDA_HELPER void gda_cpu_ring(const struct gda_view *v, uint32_t dialect, uint64_t next)
