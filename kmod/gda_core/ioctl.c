@@ -151,21 +151,6 @@ static struct gda_object *gda_ioc_qp_create(struct gda_ctx *ctx, union gda_ucmd 
 	return gda_qp_create(ctx, &ucmd->qp_create, NULL);
 }
 
-static int gda_ioc_qp_address(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
-{
-	return gda_qp_address(ctx, &ucmd->qp_address);
-}
-
-static int gda_ioc_qp_connect(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
-{
-	return gda_qp_connect(ctx, &ucmd->qp_connect);
-}
-
-static int gda_ioc_qp_query(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
-{
-	return gda_qp_query(ctx, &ucmd->qp_query);
-}
-
 /* If the answer cannot be delivered, remove the new ring, unless another call has asked for it. */
 static int gda_ioc_record(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
 {
@@ -193,36 +178,6 @@ static int gda_ioc_record(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user
 		gda_record_stop(ctx);
 	mutex_unlock(&ctx->lock);
 	return ret;
-}
-
-static struct gda_object *gda_ioc_mr_reg_user(struct gda_ctx *ctx, union gda_ucmd *ucmd)
-{
-	return gda_mr_reg_user(ctx, &ucmd->mr_reg_user);
-}
-
-static int gda_ioc_mr_query(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
-{
-	return gda_mr_query(ctx, &ucmd->mr_query);
-}
-
-static int gda_ioc_cq_event(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
-{
-	return gda_cq_event(ctx, &ucmd->cq_event);
-}
-
-static struct gda_object *gda_ioc_counter_create(struct gda_ctx *ctx, union gda_ucmd *ucmd)
-{
-	return gda_counter_create(ctx, &ucmd->counter_create);
-}
-
-static struct gda_object *gda_ioc_mr_reg_dmabuf(struct gda_ctx *ctx, union gda_ucmd *ucmd)
-{
-	return gda_mr_reg_dmabuf(ctx, &ucmd->mr_reg_dmabuf);
-}
-
-static struct gda_object *gda_ioc_mr_reg_peer(struct gda_ctx *ctx, union gda_ucmd *ucmd)
-{
-	return gda_mr_reg_peer(ctx, &ucmd->mr_reg_peer);
 }
 
 /* The file is installed last: no one has it before the answer is copied out, and then it stays. */
@@ -259,10 +214,28 @@ err_fd:
 	return ret;
 }
 
-static struct gda_object *gda_ioc_peer_add(struct gda_ctx *ctx, union gda_ucmd *ucmd)
-{
-	return gda_peer_add(ctx, &ucmd->peer_add);
-}
+/* The other handlers take their command out of the union, and no more. */
+#define GDA_IOC_CALL(_name)							\
+	static int gda_ioc_##_name(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg) \
+	{									\
+		return gda_##_name(ctx, &ucmd->_name);				\
+	}
+#define GDA_IOC_CREATE(_name)							\
+	static struct gda_object *gda_ioc_##_name(struct gda_ctx *ctx, union gda_ucmd *ucmd) \
+	{									\
+		return gda_##_name(ctx, &ucmd->_name);				\
+	}
+
+GDA_IOC_CALL(qp_address)
+GDA_IOC_CALL(qp_connect)
+GDA_IOC_CALL(qp_query)
+GDA_IOC_CALL(mr_query)
+GDA_IOC_CALL(cq_event)
+GDA_IOC_CREATE(mr_reg_user)
+GDA_IOC_CREATE(mr_reg_dmabuf)
+GDA_IOC_CREATE(mr_reg_peer)
+GDA_IOC_CREATE(counter_create)
+GDA_IOC_CREATE(peer_add)
 
 struct gda_ioctl_op {
 	unsigned int cmd;
