@@ -7,6 +7,7 @@
 # shellcheck disable=SC2317	# functions are called by name
 
 . selftests/lib/callgrind.sh
+aside=complete
 bench=$(dirname "$0")/bench
 
 beside() { # MODE BASE

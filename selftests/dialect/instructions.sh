@@ -8,6 +8,7 @@
 # shellcheck disable=SC2317	# functions are called by name
 
 . selftests/lib/callgrind.sh
+aside=complete	# of async
 out=$(dirname "$0")
 
 # SUITE, MODE, function that is counted, how often it is called, and calls of the API in each

@@ -4,24 +4,19 @@
  * and over a QP connected to itself, at random places and sizes, around the ring
  * many times, rung in every way that a legal producer may.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <string.h>
 #include "gda_fixture.h"
 
 #define LEN	(3UL << 20)
 #define DEPTH	64
 
 FIXTURE(basic) {
-	struct t_objects base;
 	struct t_end end[2];
 	uint8_t *model[2];
 	uint64_t rnd;
 };
 
-FIXTURE_SETUP(basic)
+T_SETUP(basic)
 {
-	T_BASE_READ(&self->base);
 	self->rnd = t_seed();
 	TH_LOG("GDA_SEED=%#llx", (unsigned long long)self->rnd);
 	ASSERT_OK(t_pair_open(self->end, DEPTH, LEN));
@@ -36,10 +31,9 @@ FIXTURE_SETUP(basic)
 	}
 }
 
-FIXTURE_TEARDOWN(basic)
+T_TEARDOWN(basic)
 {
 	t_pair_close(self->end);
-	T_BASE_CHECK(&self->base);
 }
 
 #define EXPECT_MODEL() do {							\

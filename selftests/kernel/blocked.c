@@ -4,24 +4,18 @@
  * nobody answers the fault. SECURITY.md O4, O7: everybody else goes on, the context
  * can be shut down meanwhile, and kill -9 ends it all.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include "gda_fixture.h"
 #include "requests.h"
 
 FIXTURE(blocked) {
-	struct t_objects base;
 	struct t_world w;
 	int uffd;
 	uint8_t *page;
@@ -103,9 +97,8 @@ static void *caller(void *arg)
 	return NULL;
 }
 
-FIXTURE_SETUP(blocked)
+T_SETUP(blocked)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(t_world_open(&self->w));
 	self->page = t_pages(T_PAGE);
 	ASSERT_NE(NULL, self->page);
@@ -114,12 +107,11 @@ FIXTURE_SETUP(blocked)
 	ASSERT_GE(self->uffd, 0) TH_LOG("userfaultfd: %d", self->uffd);
 }
 
-FIXTURE_TEARDOWN(blocked)
+T_TEARDOWN(blocked)
 {
 	close(self->uffd);
 	munmap(self->page, T_PAGE);
 	t_world_close(&self->w);
-	T_BASE_CHECK(&self->base);
 }
 
 /* A context of another tenant does what it likes. */
@@ -239,19 +231,7 @@ TEST_F(blocked, O7_killed)
 	EXPECT_OK(others_work());
 }
 
-FIXTURE(pinning) {
-	struct t_objects base;
-};
-
-FIXTURE_SETUP(pinning)
-{
-	T_BASE_READ(&self->base);
-}
-
-FIXTURE_TEARDOWN(pinning)
-{
-	T_BASE_CHECK(&self->base);
-}
+T_FIXTURE(pinning);
 
 /* Memory that does not come: the registration waits, and is killed. */
 static int pins_until_killed(void *arg)

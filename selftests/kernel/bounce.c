@@ -7,11 +7,6 @@
  * It takes a kernel that was started with "swiotlb=force": gda-vm -a swiotlb=force, with -e
  * for the device behind an IOMMU.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
 #include "gda_fixture.h"
 #include "move.h"
 #include "../kmod/gda_edu/ioctl.h"
@@ -27,25 +22,22 @@ static bool booted_so(void)
 }
 
 FIXTURE(bounce) {
-	struct t_objects base;
 	int fd;
 	struct t_qp qp;
 };
 
-FIXTURE_SETUP(bounce)
+T_SETUP(bounce)
 {
-	T_BASE_READ(&self->base);
 	self->fd = t_context();
 	ASSERT_LE(0, self->fd);
 	ASSERT_OK(t_qp_open(&self->qp, self->fd, 64));
 	ASSERT_OK(t_connect(&self->qp, &self->qp));
 }
 
-FIXTURE_TEARDOWN(bounce)
+T_TEARDOWN(bounce)
 {
 	t_qp_close(&self->qp);
 	close(self->fd);
-	T_BASE_CHECK(&self->base);
 }
 
 static int export(FIXTURE_DATA(bounce) *self, uint32_t type)

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Causes of failure: causes.h says what. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
 #include <gda/record.h>
 #include "causes.h"
 #include "move.h"

@@ -4,17 +4,9 @@
  * who bound the context) and O12 (queues count against the memory limit, which memory_max.c
  * reaches). Others do not: K5 (who takes memory away does not wait till the owner may run again).
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 #include "gda_fixture.h"
 #include "group.h"
 #include "move.h"
@@ -24,15 +16,13 @@
 #define TIMES	7		/* that are looked at */
 
 FIXTURE(cgroup) {
-	struct t_objects base;
 	struct t_group group;
 };
 
-FIXTURE_SETUP(cgroup)
+T_SETUP(cgroup)
 {
 	int err;
 
-	T_BASE_READ(&self->base);
 	err = t_group_open(&self->group, "+cpu +memory");
 	if (err == -ENODEV)
 		SKIP(return, "no cgroup v2");
@@ -41,10 +31,9 @@ FIXTURE_SETUP(cgroup)
 	ASSERT_OK(err);
 }
 
-FIXTURE_TEARDOWN(cgroup)
+T_TEARDOWN(cgroup)
 {
 	t_group_close(&self->group);
-	T_BASE_CHECK(&self->base);
 }
 
 /* Keep a queue full, without doing anything oneself: the worker burns the time. */

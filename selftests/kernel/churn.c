@@ -5,14 +5,8 @@
  * context is shut down under them. SECURITY.md O3 (handles that come and go meanwhile), E4
  * (shutdown against creation), K6 (nothing is left).
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "gda_fixture.h"
 #include "move.h"
 
@@ -213,15 +207,13 @@ static void *other_main(void *arg)
 }
 
 FIXTURE(churn) {
-	struct t_objects base;
 	struct arena a;
 	int gpu;
 	struct t_mover mover;
 };
 
-FIXTURE_SETUP(churn)
+T_SETUP(churn)
 {
-	T_BASE_READ(&self->base);
 	/* it must pause, or no queue would ever be built */
 	self->mover = (struct t_mover) { .pause = T_NS / 100 };
 	self->mover.test = open("/dev/gda_test", O_RDWR | O_CLOEXEC);
@@ -240,7 +232,7 @@ FIXTURE_SETUP(churn)
 	ASSERT_EQ(0, t_mover_start(&self->mover));
 }
 
-FIXTURE_TEARDOWN(churn)
+T_TEARDOWN(churn)
 {
 	t_mover_stop(&self->mover);
 	EXPECT_EQ(0, self->mover.err);
@@ -251,7 +243,6 @@ FIXTURE_TEARDOWN(churn)
 	close(self->gpu);
 	munmap(self->a.mem, LEN);
 	close(self->a.event);
-	T_BASE_CHECK(&self->base);
 }
 
 #define HANDS	4

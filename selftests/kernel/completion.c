@@ -3,27 +3,21 @@
  * Ring CQs, their events, and counters: SECURITY.md S3 (a consumer that lies or
  * sleeps), many queues on one CQ, armed and not, what the counters say.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include "gda_fixture.h"
 
 #define CQES	16
 
 FIXTURE(completion) {
-	struct t_objects base;
 	int fd;
 	struct t_cq_ring ring;
 	struct t_qp qp[3];
 	uint64_t rnd;
 };
 
-FIXTURE_SETUP(completion)
+T_SETUP(completion)
 {
-	T_BASE_READ(&self->base);
 	self->rnd = t_seed();
 	self->fd = t_context();
 	ASSERT_GE(self->fd, 0);
@@ -34,13 +28,12 @@ FIXTURE_SETUP(completion)
 	}
 }
 
-FIXTURE_TEARDOWN(completion)
+T_TEARDOWN(completion)
 {
 	for (int i = 0; i < 3; i++)
 		t_qp_unmap(&self->qp[i]);
 	t_cq_ring_unmap(&self->ring);
 	close(self->fd);
-	T_BASE_CHECK(&self->base);
 }
 
 static int consumed(struct t_qp *qp, uint64_t goal)

@@ -3,16 +3,10 @@
  * A result that cannot be delivered: SECURITY.md O4. The call fails with EFAULT and
  * nothing of it remains: no object, no handle, no key, no pinned page.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/mman.h>
 #include "gda_fixture.h"
 #include "requests.h"
 
 FIXTURE(copyout) {
-	struct t_objects base;
 	struct t_world w;
 	uint8_t *page;			/* its end borders on nothing */
 	uint8_t buf[T_REQUEST_MAX];
@@ -39,19 +33,17 @@ VARIANT(MR_REG_PEER);
 VARIANT(DEVICE_INFO);
 VARIANT(RECORD);
 
-FIXTURE_SETUP(copyout)
+T_SETUP(copyout)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(t_world_open(&self->w));
 	self->page = t_pages(2 * T_PAGE);
 	ASSERT_NE(NULL, self->page);
 	ASSERT_EQ(0, munmap(self->page + T_PAGE, T_PAGE));
 }
 
-FIXTURE_TEARDOWN(copyout)
+T_TEARDOWN(copyout)
 {
 	t_world_close(&self->w);
-	T_BASE_CHECK(&self->base);
 }
 
 static int open_files(void)

@@ -4,14 +4,8 @@
  * requests between two ends, of ordinary memory and of the kind, against a model of every
  * byte. MRs lie off the page in memory of which the model has more than the MR.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/dma-heap.h>
 #include <linux/udmabuf.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include "gda_fixture.h"
 #include "move.h"
 #include "prime.h"
@@ -227,7 +221,6 @@ struct end {
 };
 
 FIXTURE(kinds) {
-	struct t_objects base;
 	struct end end[2];
 	uint64_t seed;
 	uint64_t rnd;
@@ -260,9 +253,8 @@ static int end_open(struct end *e)
 	return err ? err : t_qp_open_receiver(&e->qp, e->fd, DEPTH, e->ring.cq.handle);
 }
 
-FIXTURE_SETUP(kinds)
+T_SETUP(kinds)
 {
-	T_BASE_READ(&self->base);
 	self->seed = t_seed();
 	self->rnd = self->seed;
 	for (int i = 0; i < 2; i++) {
@@ -279,7 +271,7 @@ FIXTURE_SETUP(kinds)
 	ASSERT_OK(t_connect(&self->end[0].qp, &self->end[1].qp));
 }
 
-FIXTURE_TEARDOWN(kinds)
+T_TEARDOWN(kinds)
 {
 	for (int i = 0; i < 2; i++) {
 		struct end *e = &self->end[i];
@@ -290,7 +282,6 @@ FIXTURE_TEARDOWN(kinds)
 		for (int k = 0; k < 2; k++)
 			mem_close(&e->mem[k]);
 	}
-	T_BASE_CHECK(&self->base);
 }
 
 /* The next immediate that arrived, waited for, and the length that came with it. */

@@ -6,14 +6,7 @@
  * It reaches what is mapped for it and nothing else; SECURITY.md M11 and K5 with a
  * device that holds the mapping.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include "gda_fixture.h"
 #include "move.h"
 #include "../kmod/gda_edu/ioctl.h"
@@ -41,7 +34,6 @@ struct seen {
 enum { SQ, REC, DB, CQ, PARTS };
 
 FIXTURE(edu) {
-	struct t_objects base;
 	int edu;		/* /dev/gda_edu */
 	int log;		/* /dev/kmsg, read up to the last fault */
 	struct t_end end[2];
@@ -171,9 +163,8 @@ static unsigned int faults(int log, unsigned int want)
 	return n + faults_told(log);
 }
 
-FIXTURE_SETUP(edu)
+T_SETUP(edu)
 {
-	T_BASE_READ(&self->base);
 	self->edu = open("/dev/gda_edu", O_RDWR | O_CLOEXEC);
 	if (self->edu < 0 && errno == ENOENT)
 		SKIP(return, "no edu device behind an IOMMU (gda-vm -e)");
@@ -186,7 +177,7 @@ FIXTURE_SETUP(edu)
 }
 
 /* The device lets go at the latest now; no test leaves a fault that it did not expect. */
-FIXTURE_TEARDOWN(edu)
+T_TEARDOWN(edu)
 {
 	EXPECT_EQ(0, faults(self->log, 0));
 	for (int i = 0; i < PARTS; i++)
@@ -194,7 +185,6 @@ FIXTURE_TEARDOWN(edu)
 	close(self->edu);
 	close(self->log);
 	t_pair_close(self->end);
-	T_BASE_CHECK(&self->base);
 }
 
 /* Post and ring as t_post() and t_ring() do, every store of it the device's. */
@@ -399,13 +389,13 @@ TEST_F(edu, M11_device_outlives_the_context)
 	munmap(p, s->length);
 	/* The pages stay as long as the device has them, and no longer. */
 	ASSERT_OK(t_objects_read(&now));
-	EXPECT_EQ(self->base.n[T_QPS], now.n[T_QPS]);
-	EXPECT_LT(self->base.n[T_PAGES], now.n[T_PAGES]);
+	EXPECT_EQ(t_base.n[T_QPS], now.n[T_QPS]);
+	EXPECT_LT(t_base.n[T_PAGES], now.n[T_PAGES]);
 	for (int i = 0; i < PARTS; i++) {
 		ASSERT_OK(detach(self->edu, &self->part[i]));
 		self->part[i].fd = -1;
 	}
-	EXPECT_OK(t_objects_settle(&self->base, &now));
+	EXPECT_OK(t_objects_settle(&t_base, &now));
 }
 
 /* Memory that moves: the device has lost it when the exporter's call returns. */

@@ -3,10 +3,6 @@
  * Queues of the efa dialect between two contexts: transfers, which QPs a request may name, and
  * that a wrong guess fails the queue. selftests/engine/efa.c tests the byte formats.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <string.h>
-#include <sys/mman.h>
 #include "gda_fixture.h"
 #include "efa_queue.h"
 
@@ -15,7 +11,6 @@
 #define ID	0x3344556677881234ULL
 
 FIXTURE(efa) {
-	struct t_objects base;
 	int fd[2];
 	struct t_efa q[2];
 	struct t_mr mr[2];
@@ -31,11 +26,10 @@ FIXTURE_VARIANT_ADD(efa, plain) { };
 FIXTURE_VARIANT_ADD(efa, inlined) { .entry = GDA_EFA_WIDE_BYTES };
 FIXTURE_VARIANT_ADD(efa, short_completions) { .stride = GDA_EFA_CQE_BYTES };
 
-FIXTURE_SETUP(efa)
+T_SETUP(efa)
 {
 	int i;
 
-	T_BASE_READ(&self->base);
 	for (i = 0; i < 2; i++) {
 		self->fd[i] = t_context();
 		ASSERT_LE(0, self->fd[i]);
@@ -47,7 +41,7 @@ FIXTURE_SETUP(efa)
 		ASSERT_OK(t_efa_peer(self->fd[i], &self->q[!i], &self->to[i]));
 }
 
-FIXTURE_TEARDOWN(efa)
+T_TEARDOWN(efa)
 {
 	int i;
 
@@ -56,7 +50,6 @@ FIXTURE_TEARDOWN(efa)
 		t_mr_free(self->fd[i], &self->mr[i]);
 		close(self->fd[i]);
 	}
-	T_BASE_CHECK(&self->base);
 }
 
 static struct t_efa_wr wr_of(uint8_t ctrl1, const struct t_mr *local, uint64_t off,

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Helpers for tests of efa queues; see efa_queue.h. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <string.h>
-#include <sys/mman.h>
 #include "efa_queue.h"
 
 static int efa_map(struct t_efa *q)

@@ -5,16 +5,10 @@
  * immediate is the event, no exporter that takes the CQ's memory away, and no thread that waits
  * for executors. And no event is lost on the way.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "gda_fixture.h"
 #include "move.h"
 
@@ -23,7 +17,6 @@
 
 /* A poster, and a receiver with a ring for the immediates of the poster. */
 FIXTURE(event) {
-	struct t_objects base;
 	int test;			/* /dev/gda_test */
 	int fd[2];
 	struct t_qp qp[2];
@@ -91,10 +84,9 @@ static int receiver_open(FIXTURE_DATA(event) *self)
 					      self->ring.cq.handle);
 }
 
-FIXTURE_SETUP(event)
+T_SETUP(event)
 {
 	memset(self, 0, sizeof(*self));
-	T_BASE_READ(&self->base);
 	self->test = open("/dev/gda_test", O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, self->test);
 	for (int i = 0; i < 2; i++) {
@@ -107,7 +99,7 @@ FIXTURE_SETUP(event)
 	ASSERT_OK(t_connect(&self->qp[0], &self->qp[1]));
 }
 
-FIXTURE_TEARDOWN(event)
+T_TEARDOWN(event)
 {
 	t_qp_close(&self->qp[0]);
 	t_qp_unmap(&self->qp[1]);
@@ -118,7 +110,6 @@ FIXTURE_TEARDOWN(event)
 			close(self->fd[i]);
 	}
 	close(self->test);
-	T_BASE_CHECK(&self->base);
 }
 
 static int nop(struct t_qp *qp)

@@ -5,16 +5,8 @@
  * everything with an error, "null1" has no worker. That invalid devices are refused the module
  * checks itself: it is not loaded otherwise.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include <gda/gda.h>
 #include "gda_fixture.h"
 

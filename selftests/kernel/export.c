@@ -3,36 +3,28 @@
  * dma-bufs both ways: SECURITY.md M11 (an exported region outlives its context), and
  * memory that is registered through a dma-buf.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/udmabuf.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include "gda_fixture.h"
 
 #define LEN	(16 * T_PAGE)
 
 FIXTURE(export) {
-	struct t_objects base;
 	struct t_end end[2];
 	struct gda_query query;
 };
 
-FIXTURE_SETUP(export)
+T_SETUP(export)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(t_pair_open(self->end, 64, LEN));
 	self->query.size = sizeof(self->query);
 	ASSERT_OK(t_ioctl(self->end[0].fd, GDA_IOC_QUERY, &self->query));
 }
 
-FIXTURE_TEARDOWN(export)
+T_TEARDOWN(export)
 {
 	t_pair_close(self->end);
-	T_BASE_CHECK(&self->base);
 }
 
 static int export_region(int fd, uint32_t handle, uint32_t type, struct gda_region_export *cmd)

@@ -5,8 +5,6 @@
  *
  * For a kernel with CONFIG_FAULT_INJECTION; skipped on others.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include "rxe.h"
 #include "sweep_run.h"
 

@@ -5,12 +5,6 @@
  *
  * For a kernel with CONFIG_FAULT_INJECTION; skipped on others.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -152,26 +146,23 @@ TEST_F_TIMEOUT(module_init, O6_sweep, 900)
 }
 
 FIXTURE(removal) {
-	struct t_objects base;
 	int fd;			/* a context that is there when its device goes */
 	struct t_qp qp;
 };
 
-FIXTURE_SETUP(removal)
+T_SETUP(removal)
 {
 	if (nth_open())
 		SKIP(return, "no fault injection in this kernel");
-	T_BASE_READ(&self->base);
 	self->fd = t_context();
 	ASSERT_LE(0, self->fd);
 	ASSERT_OK(t_qp_open(&self->qp, self->fd, 64));
 }
 
-FIXTURE_TEARDOWN(removal)
+T_TEARDOWN(removal)
 {
 	t_qp_close(&self->qp);
 	close(self->fd);
-	T_BASE_CHECK(&self->base);
 }
 
 /* The device is there or not as the answer says, and the same once more works. */

@@ -6,9 +6,6 @@
  *
  * For a kernel with CONFIG_FAULT_INJECTION; skipped on others.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include "sweep_run.h"
 
 FIXTURE(fail_nth) {

@@ -3,12 +3,8 @@
  * SECURITY.md E1: a tenant whose rings are never empty gets its share and no more;
  * the others go on, calls return, and its own context can still be taken down.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include "gda_fixture.h"
 
@@ -17,20 +13,17 @@
 #define LEN	(1UL << 20)
 
 FIXTURE(fair) {
-	struct t_objects base;
 	struct t_end end[2];
 };
 
-FIXTURE_SETUP(fair)
+T_SETUP(fair)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(t_pair_open(self->end, 64, LEN));
 }
 
-FIXTURE_TEARDOWN(fair)
+T_TEARDOWN(fair)
 {
 	t_pair_close(self->end);
-	T_BASE_CHECK(&self->base);
 }
 
 /* Many queues, each rung with a full ring of large requests, again and again. */

@@ -5,15 +5,10 @@
  * fault served a queue is told by netlink, GDA_A_CONTEXT_FAULT_VISITS. Which stores are decoded is
  * in stores.c.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include "gda_fixture.h"
@@ -35,16 +30,14 @@
 #define VISIT_BYTES	(64UL << 10)	/* of one visit: GDA_VISIT_BYTES of the driver */
 
 FIXTURE(fault) {
-	struct t_objects base;
 	struct t_end end[2];
 	struct t_nl nl;
 	uint32_t id;			/* of the first end's context */
 	uint64_t rnd;
 };
 
-FIXTURE_SETUP(fault)
+T_SETUP(fault)
 {
-	T_BASE_READ(&self->base);
 	self->rnd = t_seed();
 	TH_LOG("GDA_SEED=%#llx", (unsigned long long)self->rnd);
 	ASSERT_OK(t_nl_open(&self->nl));
@@ -52,11 +45,10 @@ FIXTURE_SETUP(fault)
 	self->id = t_nl_my_context(&self->nl) - 1;
 }
 
-FIXTURE_TEARDOWN(fault)
+T_TEARDOWN(fault)
 {
 	t_pair_close(self->end);
 	t_nl_close(&self->nl);
-	T_BASE_CHECK(&self->base);
 }
 
 static uint64_t visits(FIXTURE_DATA(fault) *self)

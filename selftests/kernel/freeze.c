@@ -7,22 +7,15 @@
  * A member is a process in a group with a context of one kind. It may be told to hand its
  * context over and to end.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include "gda_fixture.h"
 #include "group.h"
 
@@ -31,7 +24,6 @@
 enum kind { IDLE, TRAFFIC, POLLED, EXPORTED, PEER };
 
 FIXTURE(freeze) {
-	struct t_objects base;
 	struct t_group group;
 	char a[96], b[96];
 	uint64_t *puts;		/* how many a member has seen completed */
@@ -49,9 +41,8 @@ FIXTURE_VARIANT_ADD(freeze, polled) { .kind = POLLED };
 FIXTURE_VARIANT_ADD(freeze, exported) { .kind = EXPORTED };
 FIXTURE_VARIANT_ADD(freeze, peer) { .kind = PEER };
 
-FIXTURE_SETUP(freeze)
+T_SETUP(freeze)
 {
-	T_BASE_READ(&self->base);
 	if (t_group_open(&self->group, "+cpu"))
 		SKIP(return, "no cgroup v2");
 	ASSERT_OK(t_group_sub(&self->group, "a", self->a));
@@ -61,7 +52,7 @@ FIXTURE_SETUP(freeze)
 	ASSERT_NE(MAP_FAILED, self->puts);
 }
 
-FIXTURE_TEARDOWN(freeze)
+T_TEARDOWN(freeze)
 {
 	for (int i = 0; i < 2; i++) {
 		pid_t pid = i ? self->peer : self->pid;
@@ -77,7 +68,6 @@ FIXTURE_TEARDOWN(freeze)
 	t_group_close(&self->group);
 	munmap(self->puts, T_PAGE);
 	close(self->pair[0]);
-	T_BASE_CHECK(&self->base);
 }
 
 /* A QP that is connected to itself, and what keeps its worker awake. */
@@ -334,22 +324,19 @@ TEST_F(freeze, E12_removed_while_held_elsewhere)
 }
 
 FIXTURE(binds) {
-	struct t_objects base;
 	struct t_group group;
 };
 
-FIXTURE_SETUP(binds)
+T_SETUP(binds)
 {
-	T_BASE_READ(&self->base);
 	if (t_group_open(&self->group, "+cpu"))
 		SKIP(return, "no cgroup v2");
 }
 
-FIXTURE_TEARDOWN(binds)
+T_TEARDOWN(binds)
 {
 	t_write_file(self->group.dir, "cgroup.freeze", "0");
 	t_group_close(&self->group);
-	T_BASE_CHECK(&self->base);
 }
 
 /* A process that binds is frozen at any moment of it, and can be killed then. */
@@ -379,7 +366,6 @@ TEST_F(binds, E12_freezes_while_it_binds)
 #define ENDED	64	/* threads of a payer that are looked at, GDA_PAYER_BATCH of payer.c */
 
 FIXTURE(ended) {
-	struct t_objects base;
 	struct t_group group;
 	char a[96], b[96];
 	int pair[2];		/* to the thread that has the context */
@@ -387,9 +373,8 @@ FIXTURE(ended) {
 	pid_t pid;
 };
 
-FIXTURE_SETUP(ended)
+T_SETUP(ended)
 {
-	T_BASE_READ(&self->base);
 	if (t_group_open(&self->group, "+cpu"))
 		SKIP(return, "no cgroup v2");
 	/* a group that is removed loses what it has */
@@ -400,7 +385,7 @@ FIXTURE_SETUP(ended)
 	ASSERT_EQ(0, pipe(self->go));
 }
 
-FIXTURE_TEARDOWN(ended)
+T_TEARDOWN(ended)
 {
 	if (self->pid > 0) {
 		kill(self->pid, SIGKILL);
@@ -413,7 +398,6 @@ FIXTURE_TEARDOWN(ended)
 	if (self->b[0])
 		t_group_remove(self->b);
 	t_group_close(&self->group);
-	T_BASE_CHECK(&self->base);
 }
 
 /* A thread that ends, and no other with it. */

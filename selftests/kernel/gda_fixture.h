@@ -6,7 +6,6 @@
 #ifndef GDA_FIXTURE_H
 #define GDA_FIXTURE_H
 
-#include <unistd.h>
 #include "gda_test.h"
 
 /* A test that is made longer may take longer. */
@@ -41,5 +40,38 @@ static inline unsigned int t_alarm(unsigned int seconds)
 		       now_.pinned_kb - (base)->pinned_kb);			\
 	}									\
 } while (0)
+
+static struct t_objects t_base __attribute__((unused));
+
+#define T_ARGS(name)								\
+	struct __test_metadata __attribute__((unused)) *_metadata,		\
+	FIXTURE_DATA(name) __attribute__((unused)) *self,			\
+	const FIXTURE_VARIANT(name) __attribute__((unused)) *variant
+
+/* FIXTURE_SETUP() and FIXTURE_TEARDOWN() of tests that leave the device as it was: t_base. */
+#define T_SETUP(name)								\
+	static void name##_set_up(T_ARGS(name));				\
+	FIXTURE_SETUP(name)							\
+	{									\
+		T_BASE_READ(&t_base);						\
+		name##_set_up(_metadata, self, variant);			\
+	}									\
+	static void name##_set_up(T_ARGS(name))
+
+#define T_TEARDOWN(name)							\
+	static void name##_tear_down(T_ARGS(name));				\
+	FIXTURE_TEARDOWN(name)							\
+	{									\
+		name##_tear_down(_metadata, self, variant);			\
+		T_BASE_CHECK(&t_base);						\
+	}									\
+	static void name##_tear_down(T_ARGS(name))
+
+/* A fixture that is nothing else. */
+#define T_FIXTURE(name)								\
+	FIXTURE(name) { char nothing; };					\
+	T_SETUP(name) {}							\
+	T_TEARDOWN(name) {}							\
+	FIXTURE_DATA(name)
 
 #endif /* GDA_FIXTURE_H */

@@ -10,9 +10,15 @@
 #ifndef GDA_TEST_H
 #define GDA_TEST_H
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
 #include <gda/ioctl.h>

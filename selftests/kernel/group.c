@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Cgroups, for the kernel selftests. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include "gda_test.h"
 #include "group.h"
 

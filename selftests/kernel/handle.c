@@ -3,14 +3,10 @@
  * Handles: SECURITY.md O3 (one that is none, or of another type, or freed), K4 (one of
  * another context), order of destruction, and the limits of numbers.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <string.h>
 #include "gda_fixture.h"
 #include "requests.h"
 
 FIXTURE(handle) {
-	struct t_objects base;
 	struct t_world w;
 	union {
 		uint8_t buf[T_REQUEST_MAX];
@@ -18,16 +14,14 @@ FIXTURE(handle) {
 	};
 };
 
-FIXTURE_SETUP(handle)
+T_SETUP(handle)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(t_world_open(&self->w));
 }
 
-FIXTURE_TEARDOWN(handle)
+T_TEARDOWN(handle)
 {
 	t_world_close(&self->w);
-	T_BASE_CHECK(&self->base);
 }
 
 /* The objects of the table are whole and answer. */

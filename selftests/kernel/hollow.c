@@ -3,14 +3,7 @@
  * SECURITY.md O17: registering a range of addresses in which there is no memory. Its owner may lock
  * any amount of memory, and what is allocated must still follow what is there, not what was named.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 #include "gda_fixture.h"
 #include "group.h"
 
@@ -21,7 +14,6 @@
 #define ROUNDS	8
 
 FIXTURE(hollow) {
-	struct t_objects base;
 	struct t_group group;
 };
 
@@ -35,11 +27,10 @@ FIXTURE_VARIANT_ADD(hollow, nothing) { .prot = PROT_NONE };
 FIXTURE_VARIANT_ADD(hollow, some) { .prot = PROT_NONE, .here = true };
 FIXTURE_VARIANT_ADD(hollow, file) { .prot = PROT_READ | PROT_WRITE, .file = true, .here = true };
 
-FIXTURE_SETUP(hollow)
+T_SETUP(hollow)
 {
 	int err;
 
-	T_BASE_READ(&self->base);
 	err = t_group_open(&self->group, "+memory");
 	if (err == -ENODEV)
 		SKIP(return, "no cgroup v2");
@@ -48,10 +39,9 @@ FIXTURE_SETUP(hollow)
 	ASSERT_OK(err);
 }
 
-FIXTURE_TEARDOWN(hollow)
+T_TEARDOWN(hollow)
 {
 	t_group_close(&self->group);
-	T_BASE_CHECK(&self->base);
 }
 
 /* A registration, and what became of it. */

@@ -3,12 +3,7 @@
  * Queues on an RDMA device, "ib:rxe0", with both ends in this machine: the device and its
  * limits, each operation that its feature bits promise, and what is refused.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 #include "gda_fixture.h"
 #include "rxe.h"
 

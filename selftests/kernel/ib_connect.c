@@ -3,16 +3,11 @@
  * How queue pairs of an RDMA device find each other and lose each other: whichever end names its
  * peer first, strangers, requests that wait, and a peer whose process is killed.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include "gda_fixture.h"
 #include "rxe.h"
 

@@ -3,12 +3,8 @@
  * Writes with immediate over an RDMA device: each arrives once, behind its bytes; a ring without
  * room keeps the peer waiting, and in the end fails it and not its target.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 #include "gda_fixture.h"
 #include "rxe.h"
 
@@ -17,7 +13,6 @@
 #define CQES	8
 
 FIXTURE(ib_imm) {
-	struct t_objects base;
 	struct t_end end[2];		/* [1] receives, on a QP of its own */
 	struct t_cq_ring ring;
 };
@@ -35,22 +30,20 @@ static int connect_ring(FIXTURE_DATA(ib_imm) *self)
 	return err ? err : t_ib_wait_ready(&self->end[1].qp);
 }
 
-FIXTURE_SETUP(ib_imm)
+T_SETUP(ib_imm)
 {
 	memset(self, 0, sizeof(*self));
-	T_BASE_READ(&self->base);
 	T_RXE_UP();
 	ASSERT_OK(t_ib_pair_make(self->end, DEPTH, LEN));
 	ASSERT_OK(t_cq_ring_open(&self->ring, self->end[1].fd, CQES));
 	ASSERT_OK(connect_ring(self));
 }
 
-FIXTURE_TEARDOWN(ib_imm)
+T_TEARDOWN(ib_imm)
 {
 	t_cq_ring_unmap(&self->ring);
 	t_pair_close(self->end);
 	EXPECT_OK(t_rxe_down());
-	T_BASE_CHECK(&self->base);
 }
 
 static struct t_wr wr_imm(FIXTURE_DATA(ib_imm) *self, uint32_t imm, uint64_t off, uint32_t len)

@@ -5,15 +5,8 @@
  * another tenant and a program that binds a port by rdma_cm alone find some. And there is a limit
  * of queue pairs, whose memory the RDMA driver charges to no memory cgroup.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 #include <arpa/inet.h>
 #include <rdma/rdma_user_cm.h>
 #include "gda_fixture.h"

@@ -4,13 +4,7 @@
  * byte moves afterwards, and it can come again. And a connected context that has nothing to
  * do costs nothing.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include "gda_fixture.h"
 #include "rxe.h"
 

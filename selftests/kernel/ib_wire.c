@@ -3,12 +3,7 @@
  * A worker that only waits for the wire sleeps, however long it would poll for new work: with
  * idle_us at half a second. An immediate that finds no receive is in flight for about a second.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 #include "gda_fixture.h"
 #include "reload.h"
 #include "rxe.h"

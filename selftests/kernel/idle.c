@@ -3,30 +3,23 @@
  * Doorbell by fault: SECURITY.md E3 (no store is lost between idle and not), what an
  * idle context costs, and how fast the first store after idling is served.
  */
-#define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 #include "gda_fixture.h"
 
 FIXTURE(idle) {
-	struct t_objects base;
 	struct t_end end[2];
 	uint64_t idle_ns;
 	uint64_t rnd;
 };
 
-FIXTURE_SETUP(idle)
+T_SETUP(idle)
 {
 	struct gda_query query = { .size = sizeof(query) };
 
-	T_BASE_READ(&self->base);
 	self->rnd = t_seed();
 	TH_LOG("GDA_SEED=%#llx", (unsigned long long)self->rnd);
 	ASSERT_OK(t_pair_open(self->end, 64, T_PAGE));
@@ -34,10 +27,9 @@ FIXTURE_SETUP(idle)
 	self->idle_ns = query.idle_ns;
 }
 
-FIXTURE_TEARDOWN(idle)
+T_TEARDOWN(idle)
 {
 	t_pair_close(self->end);
-	T_BASE_CHECK(&self->base);
 }
 
 static void spin_ns(uint64_t ns)

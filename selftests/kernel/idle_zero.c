@@ -3,9 +3,6 @@
  * Doorbell by fault where a page goes silent as soon as nothing is found on it: gda_core
  * with idle_us=0. SECURITY.md E3: no store is lost, however often that happens.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <stdlib.h>
 #include "gda_fixture.h"
 #include "reload.h"
 

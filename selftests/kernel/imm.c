@@ -4,12 +4,8 @@
  * told what, events of solicited ones, masked atomics of both widths, DUMP, entries of
  * several slots. The engine's own tests have every corner; here it meets a device.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 #include "gda_fixture.h"
 
 #define DEPTH	32
@@ -18,7 +14,6 @@
 
 /* A poster, and a receiver whose QP has a ring for the immediates of its peer. */
 FIXTURE(imm) {
-	struct t_objects base;
 	int fd[2];
 	struct t_qp qp[2];
 	struct t_mr mr[2];
@@ -38,10 +33,9 @@ static int renew(FIXTURE_DATA(imm) *self, uint32_t recv_cq)
 	return err ? err : t_connect(&self->qp[0], &self->qp[1]);
 }
 
-FIXTURE_SETUP(imm)
+T_SETUP(imm)
 {
 	memset(self, 0, sizeof(*self));
-	T_BASE_READ(&self->base);
 	for (int i = 0; i < 2; i++) {
 		self->fd[i] = t_context();
 		ASSERT_GE(self->fd[i], 0);
@@ -51,7 +45,7 @@ FIXTURE_SETUP(imm)
 	ASSERT_OK(renew(self, self->ring.cq.handle));
 }
 
-FIXTURE_TEARDOWN(imm)
+T_TEARDOWN(imm)
 {
 	for (int i = 0; i < 2; i++)
 		t_qp_close(&self->qp[i]);
@@ -61,7 +55,6 @@ FIXTURE_TEARDOWN(imm)
 		t_mr_free(self->fd[i], &self->mr[i]);
 		close(self->fd[i]);
 	}
-	T_BASE_CHECK(&self->base);
 }
 
 static struct t_wr wr_imm(FIXTURE_DATA(imm) *self, uint32_t imm, uint64_t off, uint32_t len)

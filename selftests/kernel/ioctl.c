@@ -3,14 +3,10 @@
  * The form of every ioctl, generated from one table: SECURITY.md O1 (sizes) and O2
  * (flags and reserved members), and the numbers and states for which there is none.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <string.h>
 #include "gda_fixture.h"
 #include "requests.h"
 
 FIXTURE(ioctl) {
-	struct t_objects base;
 	struct t_world w;
 	const struct t_call *call;
 	union {
@@ -45,17 +41,15 @@ VARIANT(MR_REG_PEER);
 VARIANT(DEVICE_INFO);
 VARIANT(RECORD);
 
-FIXTURE_SETUP(ioctl)
+T_SETUP(ioctl)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(t_world_open(&self->w));
 	self->call = &t_calls[variant->nr];
 }
 
-FIXTURE_TEARDOWN(ioctl)
+T_TEARDOWN(ioctl)
 {
 	t_world_close(&self->w);
-	T_BASE_CHECK(&self->base);
 }
 
 /* Send what is in self->buf: the result; a refused request must come back as sent. */
@@ -212,21 +206,18 @@ TEST_F(ioctl, bad_pointer_is_EFAULT)
 }
 
 FIXTURE(number) {
-	struct t_objects base;
 	struct t_world w;
 	uint8_t buf[T_REQUEST_MAX];
 };
 
-FIXTURE_SETUP(number)
+T_SETUP(number)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(t_world_open(&self->w));
 }
 
-FIXTURE_TEARDOWN(number)
+T_TEARDOWN(number)
 {
 	t_world_close(&self->w);
-	T_BASE_CHECK(&self->base);
 }
 
 /* A known number with another direction, size or type is another ioctl. */

@@ -8,7 +8,7 @@ GDA_KSELFTEST_SHARED := util object post requests group nl efa_queue
 GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) causes move nth reload rxe sweep sweep_map \
 	sweep_memory sweep_ib tenant,$(basename $(notdir $(wildcard selftests/kernel/*.c))))
 GDA_KSELFTEST_OBJS := $(GDA_KSELFTEST_SHARED:%=$(BUILD)/selftests/kernel/%.o)
-GDA_KSELFTEST_CFLAGS = $(DEPFLAGS) -std=gnu11 -O2 $(TEST_DEBUG) -Wall -Wextra -Werror -pthread \
+GDA_KSELFTEST_CFLAGS = $(DEPFLAGS) -D_GNU_SOURCE= -std=gnu11 -O2 $(TEST_DEBUG) -Wall -Wextra -Werror -pthread \
 	-Iuapi -Ilib/include -isystem $(BUILD)/kselftest
 
 TEST_VM += $(addprefix $(BUILD)/selftests/kernel/,$(GDA_KSELFTESTS))

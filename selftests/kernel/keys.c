@@ -3,34 +3,27 @@
  * Keys: SECURITY.md K1 (guessing costs a queue), K2 (an old key never names new
  * memory), K3 (rights x opcodes), K4 (a key of another context).
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <string.h>
-#include <sys/mman.h>
 #include "gda_fixture.h"
 
 #define LEN	(4 * T_PAGE)
 #define CANARY	0xc5
 
 FIXTURE(keys) {
-	struct t_objects base;
 	struct t_end end[2];
 	uint64_t rnd;
 };
 
-FIXTURE_SETUP(keys)
+T_SETUP(keys)
 {
-	T_BASE_READ(&self->base);
 	self->rnd = t_seed();
 	ASSERT_OK(t_pair_open(self->end, 64, LEN));
 	memset(self->end[0].mr.addr, 0x11, LEN);
 	memset(self->end[1].mr.addr, CANARY, LEN);
 }
 
-FIXTURE_TEARDOWN(keys)
+T_TEARDOWN(keys)
 {
 	t_pair_close(self->end);
-	T_BASE_CHECK(&self->base);
 }
 
 /* A new pair of QPs in place of those in error. */

@@ -5,13 +5,8 @@
  * its queue mapped, and while a device and another driver have it attached. They keep
  * the memory, which no queue uses any more; with the last reference nothing is left.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include "gda_fixture.h"
@@ -27,7 +22,6 @@
 enum { SQ, DB, PARTS };
 
 FIXTURE(killed) {
-	struct t_objects base;
 	uint64_t seed;
 	int test;		/* /dev/gda_test */
 	int buf;
@@ -35,9 +29,8 @@ FIXTURE(killed) {
 	int edu;		/* /dev/gda_edu, or -1 */
 };
 
-FIXTURE_SETUP(killed)
+T_SETUP(killed)
 {
-	T_BASE_READ(&self->base);
 	self->seed = t_seed();
 	self->test = open("/dev/gda_test", O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, self->test);
@@ -47,7 +40,7 @@ FIXTURE_SETUP(killed)
 	self->edu = open("/dev/gda_edu", O_RDWR | O_CLOEXEC);
 }
 
-FIXTURE_TEARDOWN(killed)
+T_TEARDOWN(killed)
 {
 	close(self->buf);
 	close(self->test);
@@ -55,7 +48,6 @@ FIXTURE_TEARDOWN(killed)
 		close(self->drm);
 	if (self->edu >= 0)
 		close(self->edu);
-	T_BASE_CHECK(&self->base);
 }
 
 /* A ring full of work on memory that may be gone before it is done. */
@@ -229,12 +221,12 @@ TEST_F_TIMEOUT(killed, E4_K6_M11_while_moved_and_held, 36000)
 		t_sleep_ns(t_random(&self->seed) % (T_NS / 33));
 		kill(pid, SIGKILL);
 		ASSERT_EQ(128 + SIGKILL, t_reap(pid, T_WAIT_NS)) TH_LOG("round %lu", i);
-		ASSERT_OK(settle_held(&self->base)) TH_LOG("round %lu", i);
+		ASSERT_OK(settle_held(&t_base)) TH_LOG("round %lu", i);
 		if (i % 8 == 0)
 			ASSERT_OK(device_writes(self, &h)) TH_LOG("round %lu", i);
 		memset(h.p[DB], 0xff, T_PAGE);
 		ASSERT_EQ(0, let_go(self, &h, (unsigned int)i)) TH_LOG("round %lu", i);
-		ASSERT_OK(t_objects_settle(&self->base, &now)) TH_LOG("round %lu", i);
+		ASSERT_OK(t_objects_settle(&t_base, &now)) TH_LOG("round %lu", i);
 		close(sock);
 	}
 	t_mover_stop(&m);
@@ -277,7 +269,7 @@ TEST_F(killed, E4_M11_who_holds)
 		EXPECT_EQ(128 + SIGKILL, t_reap(owner, T_WAIT_NS));
 		EXPECT_EQ(128 + SIGKILL, t_reap(pid, T_WAIT_NS));
 		close(sock);
-		ASSERT_OK(t_objects_settle(&self->base, &now)) TH_LOG("round %lu", i);
+		ASSERT_OK(t_objects_settle(&t_base, &now)) TH_LOG("round %lu", i);
 	}
 }
 

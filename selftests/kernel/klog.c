@@ -3,25 +3,18 @@
  * SECURITY.md O10: whatever a user does wrong, the kernel log stays empty. (The whole
  * suite is held to that by its runner, too; here every documented error is provoked.)
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/mman.h>
 #include "gda_fixture.h"
 #include "requests.h"
 
 FIXTURE(quiet) {
-	struct t_objects base;
 	struct t_world w;
 	int log;
 	bool seen[200];			/* errors that came */
 	uint8_t buf[T_REQUEST_MAX];
 };
 
-FIXTURE_SETUP(quiet)
+T_SETUP(quiet)
 {
-	T_BASE_READ(&self->base);
 	self->log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	ASSERT_GE(self->log, 0);
 	ASSERT_OK(t_world_open(&self->w));
@@ -49,12 +42,11 @@ static int lines(int log)
 	}
 }
 
-FIXTURE_TEARDOWN(quiet)
+T_TEARDOWN(quiet)
 {
 	EXPECT_EQ(0, lines(self->log));
 	close(self->log);
 	t_world_close(&self->w);
-	T_BASE_CHECK(&self->base);
 }
 
 static void note(FIXTURE_DATA(quiet) *self, int err)

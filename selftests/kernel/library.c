@@ -3,12 +3,8 @@
  * libgda over the real driver: what a program sees, from many threads, around the
  * ring, to the error and the end of its peer.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -27,7 +23,6 @@ struct side {
 };
 
 FIXTURE(library) {
-	struct t_objects base;
 	struct side a, b;
 };
 
@@ -81,19 +76,17 @@ static int join_self(struct gda_qp *qp)
 	return err ? err : gda_qp_connect(qp, &addr);
 }
 
-FIXTURE_SETUP(library)
+T_SETUP(library)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(side_open(&self->a, 64));
 	ASSERT_OK(side_open(&self->b, 64));
 	ASSERT_OK(join(&self->a, &self->b));
 }
 
-FIXTURE_TEARDOWN(library)
+T_TEARDOWN(library)
 {
 	side_close(&self->a);
 	side_close(&self->b);
-	T_BASE_CHECK(&self->base);
 }
 
 /* Address and key of a byte of a side's memory. */

@@ -4,31 +4,13 @@
  * needed), K8 (RLIMIT_MEMLOCK to the page), and the limits
  * that GDA_IOC_QUERY names.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include "gda_fixture.h"
 
-FIXTURE(limits) {
-	struct t_objects base;
-};
-
-FIXTURE_SETUP(limits)
-{
-	T_BASE_READ(&self->base);
-}
-
-FIXTURE_TEARDOWN(limits)
-{
-	T_BASE_CHECK(&self->base);
-}
+T_FIXTURE(limits);
 
 TEST_F(limits, P1_node)
 {

@@ -6,12 +6,7 @@
  * Each test is carried out by an ordinary user in a child. How many pages that user has
  * left is measured from outside of the queues: by registering that many, and one more.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -22,19 +17,7 @@
 #define DEEP	65536U		/* entries: 4 MiB */
 #define ENTRIES	64U		/* in a page */
 
-FIXTURE(memlock) {
-	struct t_objects base;
-};
-
-FIXTURE_SETUP(memlock)
-{
-	T_BASE_READ(&self->base);
-}
-
-FIXTURE_TEARDOWN(memlock)
-{
-	T_BASE_CHECK(&self->base);
-}
+T_FIXTURE(memlock);
 
 static int limit(uint64_t pages)
 {
@@ -324,9 +307,9 @@ TEST_F(memlock, O15_is_the_users)
 		EXPECT_EQ(ENOMEM, c);
 	}
 	EXPECT_OK(t_objects_read(&now));
-	EXPECT_EQ(LIMIT, now.n[T_PAGES] - self->base.n[T_PAGES]);
+	EXPECT_EQ(LIMIT, now.n[T_PAGES] - t_base.n[T_PAGES]);
 	TH_LOG("4 processes of a user with %u KiB: %ld pages of queues", LIMIT * 4,
-	       now.n[T_PAGES] - self->base.n[T_PAGES]);
+	       now.n[T_PAGES] - t_base.n[T_PAGES]);
 	kill(pid[0], SIGKILL);
 	EXPECT_EQ(128 + SIGKILL, t_reap(pid[0], T_WAIT_NS));
 	close(until[1]);

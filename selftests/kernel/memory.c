@@ -3,13 +3,7 @@
  * Memory that is registered: SECURITY.md K7 (of every kind there is), K9 (fork and
  * copy on write), K10 (its owner gone first), K8 (given back after every end).
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -18,20 +12,17 @@
 #define HUGE	(2UL << 20)
 
 FIXTURE(memory) {
-	struct t_objects base;
 	struct t_end end[2];
 };
 
-FIXTURE_SETUP(memory)
+T_SETUP(memory)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(t_pair_open(self->end, 64, HUGE + 2 * T_PAGE));
 }
 
-FIXTURE_TEARDOWN(memory)
+T_TEARDOWN(memory)
 {
 	t_pair_close(self->end);
-	T_BASE_CHECK(&self->base);
 }
 
 /* Register @p in context 1, write to all of it and read it back, give it back. */

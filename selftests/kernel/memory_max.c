@@ -4,15 +4,8 @@
  * -ENOMEM. Neither its creator nor a bystander in the same group is killed for memory that is in
  * nobody's RSS.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 #include <gda/record.h>
 #include "gda_fixture.h"
 #include "group.h"
@@ -97,7 +90,6 @@ static int create_mr(int fd, void *page)
 }
 
 FIXTURE(memory_max) {
-	struct t_objects base;
 	struct t_group group;
 };
 
@@ -112,11 +104,10 @@ FIXTURE_VARIANT_ADD(memory_max, counters) { .kind = { "counters", create_counter
 FIXTURE_VARIANT_ADD(memory_max, records) { .kind = { "rings of records", create_record } };
 FIXTURE_VARIANT_ADD(memory_max, mrs) { .kind = { "MRs", create_mr } };
 
-FIXTURE_SETUP(memory_max)
+T_SETUP(memory_max)
 {
 	int err;
 
-	T_BASE_READ(&self->base);
 	err = t_group_open(&self->group, "+memory");
 	if (err == -ENODEV)
 		SKIP(return, "no cgroup v2");
@@ -125,10 +116,9 @@ FIXTURE_SETUP(memory_max)
 	ASSERT_OK(err);
 }
 
-FIXTURE_TEARDOWN(memory_max)
+T_TEARDOWN(memory_max)
 {
 	t_group_close(&self->group);
-	T_BASE_CHECK(&self->base);
 }
 
 static int enter_and_touch(const char *dir, char **own)

@@ -3,13 +3,7 @@
  * Rules of mmap(): SECURITY.md M1 (exactly the cookie, length and protection), M2 (no
  * cookie of another context), M3 (read only stays read only).
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include "gda_fixture.h"
@@ -29,18 +23,16 @@ static bool read_only(int i)
 }
 
 FIXTURE(mmap) {
-	struct t_objects base;
 	int fd;
 	struct gda_region_info info[REGIONS];
 };
 
-FIXTURE_SETUP(mmap)
+T_SETUP(mmap)
 {
 	struct gda_counter_create count = { .size = sizeof(count) };
 	struct gda_cq_create cq;
 	struct gda_qp_create qp;
 
-	T_BASE_READ(&self->base);
 	self->fd = t_context();
 	ASSERT_GE(self->fd, 0);
 	ASSERT_OK(t_cq_create(self->fd, GDA_CQ_COLLAPSED, 1, &cq));
@@ -60,10 +52,9 @@ FIXTURE_SETUP(mmap)
 	self->info[COUNTER] = count.counter;
 }
 
-FIXTURE_TEARDOWN(mmap)
+T_TEARDOWN(mmap)
 {
 	close(self->fd);
-	T_BASE_CHECK(&self->base);
 }
 
 /* Map and unmap: 0 or the errno. */

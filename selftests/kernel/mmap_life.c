@@ -4,14 +4,8 @@
  * M7 (touched and made while they are destroyed), M8 (their first contents), M9
  * (memory type), M10 (pages with other references).
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 #include "gda_fixture.h"
 #include "../kmod/gda_test/ioctl.h"
@@ -19,15 +13,13 @@
 #define DEPTH	1024		/* 16 pages of send queue */
 
 FIXTURE(life) {
-	struct t_objects base;
 	int fd;
 	struct t_qp qp;
 	size_t len;		/* of the send queue's mapping */
 };
 
-FIXTURE_SETUP(life)
+T_SETUP(life)
 {
-	T_BASE_READ(&self->base);
 	self->fd = t_context();
 	ASSERT_GE(self->fd, 0);
 	ASSERT_OK(t_qp_open(&self->qp, self->fd, DEPTH));
@@ -35,11 +27,10 @@ FIXTURE_SETUP(life)
 	self->len = self->qp.qpc.sq.length;
 }
 
-FIXTURE_TEARDOWN(life)
+T_TEARDOWN(life)
 {
 	t_qp_unmap(&self->qp);
 	close(self->fd);
-	T_BASE_CHECK(&self->base);
 }
 
 static int works(struct t_qp *qp)

@@ -3,15 +3,9 @@
  * SECURITY.md O8: modules are loaded and unloaded, and never unloaded in use; and O11:
  * limits of a user, which are parameters of a module.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <linux/capability.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>

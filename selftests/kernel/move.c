@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Memory that is taken away, for the kernel selftests. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include "move.h"
 
 int t_test_buffer(int test, size_t len, uint32_t flags)

@@ -3,29 +3,22 @@
  * Netlink tells the truth: each counter against work that was counted here, and connections
  * against those that were made. Dumps while objects come and go are in netlink_load.c.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <gda/cause.h>
 #include "gda_fixture.h"
 #include "nl.h"
 
 FIXTURE(netlink) {
-	struct t_objects base;
 	struct t_nl nl;
 };
 
-FIXTURE_SETUP(netlink)
+T_SETUP(netlink)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(t_nl_open(&self->nl));
 }
 
-FIXTURE_TEARDOWN(netlink)
+T_TEARDOWN(netlink)
 {
 	t_nl_close(&self->nl);
-	T_BASE_CHECK(&self->base);
 }
 
 TEST_F(netlink, devices)

@@ -4,12 +4,10 @@
  * cause that one tenant can make alone on the software device is made here on purpose, and all
  * three name its ticket, its opcode (but for the QP and the event, which have none) and its class.
  */
-#define _GNU_SOURCE
 #include "causes.h"
 #include "gda_fixture.h"
 
 FIXTURE(causes) {
-	struct t_objects base;
 	struct t_nl nl;			/* asks */
 	struct t_nl heard;		/* listens */
 	struct t_failure failure;
@@ -21,9 +19,8 @@ FIXTURE_VARIANT(causes) {
 	struct t_cause cause;
 };
 
-FIXTURE_SETUP(causes)
+T_SETUP(causes)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(t_nl_open(&self->nl));
 	ASSERT_OK(t_nl_open(&self->heard));
 	ASSERT_OK(t_nl_join(&self->heard));
@@ -31,12 +28,11 @@ FIXTURE_SETUP(causes)
 	self->id = t_nl_my_context(&self->nl) - 1;
 }
 
-FIXTURE_TEARDOWN(causes)
+T_TEARDOWN(causes)
 {
 	EXPECT_OK(t_failure_close(&self->failure));
 	t_nl_close(&self->heard);
 	t_nl_close(&self->nl);
-	T_BASE_CHECK(&self->base);
 }
 
 #define CAUSE(name, op, cls, why, at)							\

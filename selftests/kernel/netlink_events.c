@@ -3,37 +3,29 @@
  * Events of the netlink family: one for each thing that came, went or failed, in order, with what
  * it was; and none for a work request.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 #include <gda/cause.h>
 #include "gda_fixture.h"
 #include "move.h"
 #include "nl.h"
 
 FIXTURE(events) {
-	struct t_objects base;
 	struct t_nl nl;			/* asks */
 	struct t_nl heard;		/* listens */
 };
 
-FIXTURE_SETUP(events)
+T_SETUP(events)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(t_nl_open(&self->nl));
 	ASSERT_OK(t_nl_open(&self->heard));
 	ASSERT_OK(t_nl_join(&self->heard));
 }
 
-FIXTURE_TEARDOWN(events)
+T_TEARDOWN(events)
 {
 	t_nl_close(&self->heard);
 	t_nl_close(&self->nl);
-	T_BASE_CHECK(&self->base);
 }
 
 /* The next event is a @kind of @context; its attributes are in @msg. */

@@ -3,26 +3,21 @@
  * Why a queue on an RDMA device failed, told in the same three places as on the software device:
  * the responder refuses a key, the port is down, the device goes.
  */
-#define _GNU_SOURCE
-#include <stdlib.h>
-#include <string.h>
 #include "causes.h"
 #include "gda_fixture.h"
 #include "rxe.h"
 
 FIXTURE(fabric) {
-	struct t_objects base;
 	struct t_nl nl;			/* asks */
 	struct t_nl heard;		/* listens */
 	struct t_end end[2];
 	uint32_t id;			/* context of end[0] */
 };
 
-FIXTURE_SETUP(fabric)
+T_SETUP(fabric)
 {
 	struct t_wr wr;
 
-	T_BASE_READ(&self->base);
 	memset(self->end, 0, sizeof(self->end));
 	T_RXE_UP();
 	ASSERT_OK(t_nl_open(&self->nl));
@@ -35,13 +30,12 @@ FIXTURE_SETUP(fabric)
 		ASSERT_OK(t_run(&self->end[0].qp, &wr, NULL));
 }
 
-FIXTURE_TEARDOWN(fabric)
+T_TEARDOWN(fabric)
 {
 	t_pair_close(self->end);
 	t_nl_close(&self->heard);
 	t_nl_close(&self->nl);
 	EXPECT_OK(t_rxe_down());
-	T_BASE_CHECK(&self->base);
 }
 
 static void post(FIXTURE_DATA(fabric) *self, uint32_t flip)

@@ -3,10 +3,6 @@
  * Requests of the netlink family that no library would send: SECURITY.md O2 and O3 for attributes;
  * and P4, that no answer is an address of the kernel's.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
 #include "gda_fixture.h"
 #include "nl.h"
 
@@ -34,20 +30,17 @@ static const struct {
 #define NOPS	(sizeof(ops) / sizeof(ops[0]))
 
 FIXTURE(hostile) {
-	struct t_objects base;
 	struct t_nl nl;
 };
 
-FIXTURE_SETUP(hostile)
+T_SETUP(hostile)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(t_nl_open(&self->nl));
 }
 
-FIXTURE_TEARDOWN(hostile)
+T_TEARDOWN(hostile)
 {
 	t_nl_close(&self->nl);
-	T_BASE_CHECK(&self->base);
 }
 
 /* --- what is told is no address of the kernel's --- */

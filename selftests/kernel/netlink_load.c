@@ -4,33 +4,26 @@
  * object that lives throughout is there exactly once, and nobody waits for a dump, nor a dump
  * for anybody.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include "gda_fixture.h"
 #include "group.h"
 #include "nl.h"
 
 FIXTURE(load) {
-	struct t_objects base;
 	struct t_nl nl;
 };
 
-FIXTURE_SETUP(load)
+T_SETUP(load)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(t_nl_open(&self->nl));
 }
 
-FIXTURE_TEARDOWN(load)
+T_TEARDOWN(load)
 {
 	t_nl_close(&self->nl);
-	T_BASE_CHECK(&self->base);
 }
 
 /* Objects of one context come and go until @stop, and contexts, if @contexts. */

@@ -4,15 +4,10 @@
  * the attributes that root is shown, each of them; one that may not is shown none. What single
  * operations do for special readers is in netlink_rights.c.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <linux/capability.h>
 #include <sched.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 #include "gda_fixture.h"
 #include "nl.h"
 #include "tenant.h"
@@ -57,19 +52,7 @@ static const struct op {
 
 #define NOPS	(sizeof(ops) / sizeof(ops[0]))
 
-FIXTURE(matrix) {
-	struct t_objects base;
-};
-
-FIXTURE_SETUP(matrix)
-{
-	T_BASE_READ(&self->base);
-}
-
-FIXTURE_TEARDOWN(matrix)
-{
-	T_BASE_CHECK(&self->base);
-}
+T_FIXTURE(matrix);
 
 /* The tenant's context, one of its user's that is gone, and a limit. */
 struct target {

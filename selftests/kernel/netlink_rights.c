@@ -3,36 +3,29 @@
  * Rights of readers of the netlink family: SECURITY.md P1 (what sets needs CAP_NET_ADMIN in the
  * initial user namespace). Requests that no library would send are in netlink_hostile.c.
  */
-#define _GNU_SOURCE
 #include <sys/syscall.h>
 #include <sys/prctl.h>
 #include <linux/capability.h>
-#include <errno.h>
 #include <sched.h>
-#include <string.h>
 #include <grp.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include "gda_fixture.h"
 #include "nl.h"
 #include "tenant.h"
 
 FIXTURE(rights) {
-	struct t_objects base;
 	struct t_nl nl;
 };
 
-FIXTURE_SETUP(rights)
+T_SETUP(rights)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(t_nl_open(&self->nl));
 }
 
-FIXTURE_TEARDOWN(rights)
+T_TEARDOWN(rights)
 {
 	t_nl_close(&self->nl);
-	T_BASE_CHECK(&self->base);
 }
 
 static const uint8_t object_cmds[4] = {

@@ -4,12 +4,7 @@
  * against work that was counted here. Counts of plain QPs are in netlink.c, why a QP failed in
  * netlink_causes.c.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 #include <gda/cause.h>
 #include "gda_fixture.h"
 #include "move.h"
@@ -20,7 +15,6 @@
 
 /* A QP that is connected to itself, with all parts that there are. */
 FIXTURE(values) {
-	struct t_objects base;
 	struct t_nl nl;
 	struct gda_counter_create count[2];	/* of work sent, and received */
 	struct gda_cq_create ring;		/* of immediates */
@@ -47,9 +41,8 @@ static int make_qp(int fd, const struct gda_counter_create count[2],
 	return err ?: t_ioctl(fd, GDA_IOC_QP_CREATE, cmd) ?: t_qp_map(qp) ?: t_connect(qp, qp);
 }
 
-FIXTURE_SETUP(values)
+T_SETUP(values)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(t_nl_open(&self->nl));
 	self->fd = t_context();
 	ASSERT_GE(self->fd, 0);
@@ -63,13 +56,12 @@ FIXTURE_SETUP(values)
 	ASSERT_OK(make_qp(self->fd, self->count, &self->ring, &self->qp));
 }
 
-FIXTURE_TEARDOWN(values)
+T_TEARDOWN(values)
 {
 	t_qp_unmap(&self->qp);
 	close(self->fd);
 	t_mr_free(-1, &self->mr);
 	t_nl_close(&self->nl);
-	T_BASE_CHECK(&self->base);
 }
 
 /* Ask for an object of the fixture's context, into msg. */

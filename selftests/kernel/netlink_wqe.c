@@ -3,11 +3,7 @@
  * Entries without an outcome as netlink shows them: what was posted here, field for field, whether
  * a doorbell covers it or not; what the executor would refuse; and nothing of other users.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <gda/cause.h>
 #include "gda_fixture.h"
 #include "nl.h"
@@ -15,7 +11,6 @@
 #define DEPTH	64U
 
 FIXTURE(wqe) {
-	struct t_objects base;
 	struct t_nl nl;
 	struct t_mr mr;
 	struct gda_cq_create cq;
@@ -25,9 +20,8 @@ FIXTURE(wqe) {
 	int fd;
 };
 
-FIXTURE_SETUP(wqe)
+T_SETUP(wqe)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(t_nl_open(&self->nl));
 	self->fd = t_context();
 	ASSERT_GE(self->fd, 0);
@@ -40,13 +34,12 @@ FIXTURE_SETUP(wqe)
 	ASSERT_OK(t_qp_connect(self->fd, self->qp.qpc.handle, self->fd, self->peer.handle));
 }
 
-FIXTURE_TEARDOWN(wqe)
+T_TEARDOWN(wqe)
 {
 	t_nl_close(&self->nl);
 	t_qp_unmap(&self->qp);
 	close(self->fd);
 	t_mr_free(-1, &self->mr);
-	T_BASE_CHECK(&self->base);
 }
 
 /* Begin a dump of the queue's entries. */

@@ -2,15 +2,8 @@
 /*
  * Fault injection into what the caller asks of the kernel: /proc/self/fail-nth.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/rseq.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 #include "gda_test.h"
 #include "nth.h"
 

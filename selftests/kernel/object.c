@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Contexts, queues and memory of /dev/gda by raw ioctls, for the kernel selftests. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/dma-heap.h>
 #include <linux/udmabuf.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "gda_test.h"
 #include "../kmod/gda_test/ioctl.h"
 

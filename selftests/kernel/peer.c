@@ -4,11 +4,7 @@
  * a peer that goes: destroyed, shut down, closed, killed. The survivor always gets an
  * error completion, and nothing leaks.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include "gda_fixture.h"
@@ -16,22 +12,19 @@
 #define LEN	(64 * T_PAGE)
 
 FIXTURE(peer) {
-	struct t_objects base;
 	struct t_end end[2];
 	uint64_t rnd;
 };
 
-FIXTURE_SETUP(peer)
+T_SETUP(peer)
 {
-	T_BASE_READ(&self->base);
 	self->rnd = t_seed();
 	ASSERT_OK(t_pair_open(self->end, 64, LEN));
 }
 
-FIXTURE_TEARDOWN(peer)
+T_TEARDOWN(peer)
 {
 	t_pair_close(self->end);
-	T_BASE_CHECK(&self->base);
 }
 
 static int address_of(const struct t_qp *qp, struct gda_qp_connect *cmd)

@@ -4,12 +4,7 @@
  * (SECURITY.md K5, K6, K7, M6, O8). The driver is gda_test, which fills what it took away
  * with canaries as soon as gda_peer_invalidate() has returned, and looks whether they stay.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include "gda_fixture.h"
 #include "move.h"
 
@@ -21,7 +16,6 @@
 #define SOAKED	10000	/* times $GDA_STRESS, above 1 */
 
 FIXTURE(peer_memory) {
-	struct t_objects base;
 	int gpu;
 	void *addr;		/* its memory */
 	int fd;
@@ -29,9 +23,8 @@ FIXTURE(peer_memory) {
 	struct t_mr mem;
 };
 
-FIXTURE_SETUP(peer_memory)
+T_SETUP(peer_memory)
 {
-	T_BASE_READ(&self->base);
 	self->gpu = t_gpu_open(LEN, 0, &self->addr);
 	ASSERT_LE(0, self->gpu);
 	self->fd = t_context();
@@ -51,13 +44,12 @@ static void gpu_close(FIXTURE_DATA(peer_memory) *self)
 	self->gpu = -1;
 }
 
-FIXTURE_TEARDOWN(peer_memory)
+T_TEARDOWN(peer_memory)
 {
 	t_qp_close(&self->qp);
 	t_mr_free(self->fd, &self->mem);
 	close(self->fd);
 	gpu_close(self);
-	T_BASE_CHECK(&self->base);
 }
 
 /* Of the GPU's memory, as long as it is. */

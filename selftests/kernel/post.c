@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Raw work requests and completions of the mlx5 dialect, for the kernel selftests. */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <sched.h>
-#include <string.h>
 #include "gda_test.h"
 
 struct t_wr t_wr_write(const struct t_mr *src, uint64_t src_off,

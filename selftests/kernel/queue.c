@@ -5,15 +5,10 @@
  * (who outlives whom), E4 (teardown meanwhile). Whether the old memory changes is
  * gda_test's to say, see revoke.c.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include "gda_fixture.h"
 #include "move.h"
 
@@ -33,15 +28,13 @@ struct queue {
 };
 
 FIXTURE(queue) {
-	struct t_objects base;
 	int test;		/* /dev/gda_test */
 	int fd;
 	struct t_mr mem;
 };
 
-FIXTURE_SETUP(queue)
+T_SETUP(queue)
 {
-	T_BASE_READ(&self->base);
 	self->test = open("/dev/gda_test", O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, self->test);
 	self->fd = t_context();
@@ -49,12 +42,11 @@ FIXTURE_SETUP(queue)
 	ASSERT_OK(t_mr_new(self->fd, LEN, GDA_ACCESS_ALL, &self->mem));
 }
 
-FIXTURE_TEARDOWN(queue)
+T_TEARDOWN(queue)
 {
 	t_mr_free(self->fd, &self->mem);
 	close(self->fd);
 	close(self->test);
-	T_BASE_CHECK(&self->base);
 }
 
 static struct gda_queue_memory part(const struct queue *q, int n)

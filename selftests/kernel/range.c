@@ -3,33 +3,26 @@
  * Numbers at the edge: SECURITY.md S4 (counts and sizes of objects), S6 (addresses
  * and lengths of work requests).
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <string.h>
-#include <sys/mman.h>
 #include "gda_fixture.h"
 
 #define LEN	(4 * T_PAGE)
 #define CANARY	0xee
 
 FIXTURE(range) {
-	struct t_objects base;
 	struct t_end end[2];
 	struct gda_query query;
 };
 
-FIXTURE_SETUP(range)
+T_SETUP(range)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(t_pair_open(self->end, 16, LEN));
 	self->query.size = sizeof(self->query);
 	ASSERT_OK(t_ioctl(self->end[0].fd, GDA_IOC_QUERY, &self->query));
 }
 
-FIXTURE_TEARDOWN(range)
+T_TEARDOWN(range)
 {
 	t_pair_close(self->end);
-	T_BASE_CHECK(&self->base);
 }
 
 static int renew(struct t_end end[2])

@@ -4,16 +4,11 @@
  * nobody, goes with the context and is charged as queues are. selftests/inproc/record.c has what
  * stands in it.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <string.h>
 #include <gda/record.h>
 #include "gda_fixture.h"
 #include "nl.h"
@@ -21,20 +16,17 @@
 #define RECORDS	256U
 
 FIXTURE(record) {
-	struct t_objects base;
 	struct t_end end[2];
 };
 
-FIXTURE_SETUP(record)
+T_SETUP(record)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(t_pair_open(self->end, 64, T_PAGE));
 }
 
-FIXTURE_TEARDOWN(record)
+T_TEARDOWN(record)
 {
 	t_pair_close(self->end);
-	T_BASE_CHECK(&self->base);
 }
 
 static int set(int fd, uint32_t records, struct gda_record_set *cmd)

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Modules that come and go, for the kernel selftests. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 #include "gda_test.h"
 #include "reload.h"
 

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* The table of all ioctls and a good request of each, for the kernel selftests. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include <gda/record.h>
 #include "efa_queue.h"
 #include "requests.h"

@@ -4,13 +4,7 @@
  * are gda_test's: it fills the memory that a buffer had with canaries as soon as the
  * importers' callbacks have returned, and looks whether they stay.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include "gda_fixture.h"
 #include "move.h"
 
@@ -22,7 +16,6 @@
 #define SOAKED	10000	/* times $GDA_STRESS, above 1 */
 
 FIXTURE(revoke) {
-	struct t_objects base;
 	int test;		/* /dev/gda_test */
 	int buf;
 	int fd;
@@ -30,9 +23,8 @@ FIXTURE(revoke) {
 	struct t_mr mem;
 };
 
-FIXTURE_SETUP(revoke)
+T_SETUP(revoke)
 {
-	T_BASE_READ(&self->base);
 	self->test = open("/dev/gda_test", O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, self->test);
 	self->buf = t_test_buffer(self->test, LEN, 0);
@@ -45,14 +37,13 @@ FIXTURE_SETUP(revoke)
 	ASSERT_OK(t_connect(&self->qp, &self->qp));
 }
 
-FIXTURE_TEARDOWN(revoke)
+T_TEARDOWN(revoke)
 {
 	t_qp_close(&self->qp);
 	t_mr_free(self->fd, &self->mem);
 	close(self->fd);
 	close(self->buf);
 	close(self->test);
-	T_BASE_CHECK(&self->base);
 }
 
 /* As long as $GDA_STRESS wants. */

@@ -3,27 +3,21 @@
  * Shared memory that lies: SECURITY.md S1 (entries that change while they are read),
  * S2 (producer indices that no producer writes), S3 (CQ memory and consumer records).
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <pthread.h>
-#include <string.h>
-#include <sys/mman.h>
 #include "gda_fixture.h"
 
 #define LEN	(8 * T_PAGE)
 #define DEPTH	64
 
 FIXTURE(ring) {
-	struct t_objects base;
 	struct t_end end[2];
 	struct t_end by[2];		/* bystanders, in contexts of their own */
 	struct t_qp same[2];		/* bystanders in the same contexts */
 	uint64_t rnd;
 };
 
-FIXTURE_SETUP(ring)
+T_SETUP(ring)
 {
-	T_BASE_READ(&self->base);
 	self->rnd = t_seed();
 	TH_LOG("GDA_SEED=%#llx", (unsigned long long)self->rnd);
 	ASSERT_OK(t_pair_open(self->end, DEPTH, LEN));
@@ -44,14 +38,13 @@ static int others_work(FIXTURE_DATA(ring) *self)
 	return err ? err : t_run(&self->same[0], &own, NULL);
 }
 
-FIXTURE_TEARDOWN(ring)
+T_TEARDOWN(ring)
 {
 	EXPECT_EQ(0, others_work(self));
 	for (int i = 0; i < 2; i++)
 		t_qp_unmap(&self->same[i]);
 	t_pair_close(self->by);
 	t_pair_close(self->end);
-	T_BASE_CHECK(&self->base);
 }
 
 static int renew(FIXTURE_DATA(ring) *self, uint32_t depth)

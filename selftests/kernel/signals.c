@@ -3,32 +3,25 @@
  * Calls that are interrupted or raced: SECURITY.md O7 (signals and kill -9 in every
  * ioctl), O5 (create, use and destroy from many threads).
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/time.h>
 #include "gda_fixture.h"
 #include "requests.h"
 
 FIXTURE(signals) {
-	struct t_objects base;
 	uint64_t rnd;
 };
 
-FIXTURE_SETUP(signals)
+T_SETUP(signals)
 {
-	T_BASE_READ(&self->base);
 	self->rnd = t_seed();
 	TH_LOG("GDA_SEED=%#llx", (unsigned long long)self->rnd);
 }
 
-FIXTURE_TEARDOWN(signals)
+T_TEARDOWN(signals)
 {
-	T_BASE_CHECK(&self->base);
 }
 
 static volatile sig_atomic_t alarms;

@@ -18,15 +18,9 @@
  * cgroup_threadgroup_rwsem, so percpu_down_write() calls synchronize_rcu(). membarrier() waits for
  * the same, in no call of GDA's, and is measured beside the same tenant.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include "gda_fixture.h"
@@ -40,27 +34,24 @@
 #define CROWD		16
 
 FIXTURE(stall) {
-	struct t_objects base;
 	struct t_group group;
 };
 
-FIXTURE_SETUP(stall)
+T_SETUP(stall)
 {
 	int err;
 
-	T_BASE_READ(&self->base);
 	err = t_group_open(&self->group, "+cpu");
 	if (err == -ENODEV || err == -EOPNOTSUPP)
 		SKIP(return, "no cgroup v2 that limits the CPU");
 	ASSERT_OK(err);
 }
 
-FIXTURE_TEARDOWN(stall)
+T_TEARDOWN(stall)
 {
 	if (self->group.dir[0])
 		t_write_file(self->group.dir, "cpu.max", "max 1000000");
 	t_group_close(&self->group);
-	T_BASE_CHECK(&self->base);
 }
 
 static uint64_t bar(uint64_t control)

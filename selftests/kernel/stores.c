@@ -5,32 +5,26 @@
  * serves the queue; netlink counts that (GDA_A_CONTEXT_FAULT_VISITS). All other stores wake the
  * worker, as each does on other processors.
  */
-#define _GNU_SOURCE
-#include <string.h>
-#include <sys/mman.h>
 #include "gda_fixture.h"
 #include "nl.h"
 
 FIXTURE(stores) {
-	struct t_objects base;
 	struct t_end end[2];
 	struct t_nl nl;
 	uint32_t id;			/* of the first end's context */
 };
 
-FIXTURE_SETUP(stores)
+T_SETUP(stores)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(t_nl_open(&self->nl));
 	ASSERT_OK(t_pair_open(self->end, 256, T_PAGE));
 	self->id = t_nl_my_context(&self->nl) - 1;
 }
 
-FIXTURE_TEARDOWN(stores)
+T_TEARDOWN(stores)
 {
 	t_pair_close(self->end);
 	t_nl_close(&self->nl);
-	T_BASE_CHECK(&self->base);
 }
 
 struct way {

@@ -8,12 +8,8 @@
  * where the file system outlives them: a guest's, on virtio 9p, does not, since that driver
  * has no resume. What "core" does to threads, processors that go and come, is tried everywhere.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 #include "gda_fixture.h"
 
 #define BINDERS		4
@@ -23,21 +19,19 @@
 #define CPU1		"/sys/devices/system/cpu/cpu1"
 
 FIXTURE(suspend) {
-	struct t_objects base;
 	pid_t pid[BINDERS + 1];
 	int n;
 };
 
-FIXTURE_SETUP(suspend)
+T_SETUP(suspend)
 {
-	T_BASE_READ(&self->base);
 	if (access(POWER "/pm_test", W_OK))
 		SKIP(return, "a kernel without pm_test");
 	t_write_file("/sys/module/suspend/parameters", "pm_test_delay", "0");
 	ASSERT_OK(t_write_file(POWER, "pm_freeze_timeout", TIMEOUT_MS));
 }
 
-FIXTURE_TEARDOWN(suspend)
+T_TEARDOWN(suspend)
 {
 	t_write_file(POWER, "pm_test", "none");
 	t_write_file(POWER, "pm_freeze_timeout", "20000");
@@ -45,7 +39,6 @@ FIXTURE_TEARDOWN(suspend)
 		kill(self->pid[i], SIGKILL);
 		EXPECT_EQ(128 + SIGKILL, t_reap(self->pid[i], T_WAIT_NS)) TH_LOG("process %d", i);
 	}
-	T_BASE_CHECK(&self->base);
 }
 
 static void binds(void)

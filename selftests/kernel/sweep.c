@@ -4,13 +4,7 @@
  * the call and how it is taken back. Here are objects; regions are in sweep_map.c,
  * memory of others is in sweep_memory.c, RDMA devices are in sweep_ib.c.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "nl.h"
 #include "sweep.h"
 

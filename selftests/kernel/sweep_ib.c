@@ -5,11 +5,6 @@
  * A call that connects may succeed although something failed in it: then the QP is ready, or has
  * failed, within T_WAIT_NS.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 #include "rxe.h"
 #include "sweep.h"
 

@@ -3,13 +3,8 @@
  * Calls that fail_nth sweeps with regions: mapped, touched, moved, forked, exported, and
  * the exports mapped, registered and attached by devices.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 #include "sweep.h"
 #include "../kmod/gda_edu/ioctl.h"
 #include "../kmod/gda_test/ioctl.h"

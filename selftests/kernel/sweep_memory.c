@@ -3,11 +3,6 @@
  * Calls that fail_nth sweeps with memory of others: a peer's, a dma-buf's that stays and
  * one's that moves, and queues in them.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "sweep.h"
 #include "../kmod/gda_test/ioctl.h"
 

@@ -4,33 +4,24 @@
  * under load), K6 (in every order, with a shutdown, a close or a kill at the end) and
  * E5 (what one tenant leaves behind is not seen by the next).
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 #include "gda_fixture.h"
 
 #define DEPTH	64
 #define LEN	(1UL << 16)
 
 FIXTURE(teardown) {
-	struct t_objects base;
 	uint64_t rnd;
 };
 
-FIXTURE_SETUP(teardown)
+T_SETUP(teardown)
 {
-	T_BASE_READ(&self->base);
 	self->rnd = t_seed();
 }
 
-FIXTURE_TEARDOWN(teardown)
+T_TEARDOWN(teardown)
 {
-	T_BASE_CHECK(&self->base);
 }
 
 /* A ring full of work that takes a while. */

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* A context of user nobody, for tests of who sees what: tenant.h says what. */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <grp.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include "nl.h"
 #include "tenant.h"
 

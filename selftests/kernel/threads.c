@@ -5,21 +5,14 @@
  * other process's fork() fails because of it. Yet a worker is no thread of the process that
  * bound its context, which may end.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include "gda_fixture.h"
 #include "group.h"
 
@@ -29,14 +22,12 @@
 #define MANY		100	/* contexts that one process tries to have */
 
 FIXTURE(threads) {
-	struct t_objects base;
 	struct t_group group;		/* of all tenants */
 	char tenant[96], neighbour[96];
 };
 
-FIXTURE_SETUP(threads)
+T_SETUP(threads)
 {
-	T_BASE_READ(&self->base);
 	if (t_group_open(&self->group, "+pids"))
 		return;
 	ASSERT_OK(t_write_file(self->group.dir, "cgroup.subtree_control", "+pids"));
@@ -46,14 +37,13 @@ FIXTURE_SETUP(threads)
 	ASSERT_OK(t_write_file(self->tenant, "pids.max", "16"));
 }
 
-FIXTURE_TEARDOWN(threads)
+T_TEARDOWN(threads)
 {
 	if (self->tenant[0])
 		t_group_remove(self->tenant);
 	if (self->neighbour[0])
 		t_group_remove(self->neighbour);
 	t_group_close(&self->group);
-	T_BASE_CHECK(&self->base);
 }
 
 /* Does this kernel let modules ask pids.max? */

@@ -7,15 +7,8 @@
  * code that is patched while another processor runs it. For the same reason the names of
  * processes are not recorded, which would patch the scheduler.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <gda/cause.h>
 #include "gda_fixture.h"
 
@@ -27,7 +20,6 @@ static const char *const events[] = {
 };
 
 FIXTURE(trace) {
-	struct t_objects base;
 	char root[64];			/* where tracefs is mounted */
 	char dir[96];			/* a buffer of this test's own */
 	char *text;
@@ -45,9 +37,8 @@ static int set_events(const char *dir, const char *value)
 	return err;
 }
 
-FIXTURE_SETUP(trace)
+T_SETUP(trace)
 {
-	T_BASE_READ(&self->base);
 	self->text = malloc(ROOM);
 	ASSERT_NE(NULL, self->text);
 	snprintf(self->root, sizeof(self->root), "/tmp/gda-trace.XXXXXX");
@@ -62,9 +53,8 @@ FIXTURE_SETUP(trace)
 	ASSERT_OK(set_events(self->dir, "1"));
 }
 
-FIXTURE_TEARDOWN(trace)
+T_TEARDOWN(trace)
 {
-	T_BASE_CHECK(&self->base);
 	if (self->dir[0]) {
 		EXPECT_OK(set_events(self->dir, "0"));
 		EXPECT_EQ(0, rmdir(self->dir));

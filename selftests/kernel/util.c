@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Time, processes and figures of the kernel, for the kernel selftests. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -16,7 +10,6 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 #include "gda_test.h"
 #include "nl.h"
 

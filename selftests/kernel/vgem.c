@@ -3,14 +3,7 @@
  * Buffers shared with a driver of the kernel's own, vgem, through PRIME and in both
  * directions: it imports our queue and maps it, we import its buffer as memory.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include "gda_fixture.h"
 #include "move.h"
 #include "prime.h"
@@ -19,25 +12,22 @@
 #define DEPTH	64
 
 FIXTURE(vgem) {
-	struct t_objects base;
 	struct t_end end[2];
 	int drm;
 };
 
-FIXTURE_SETUP(vgem)
+T_SETUP(vgem)
 {
-	T_BASE_READ(&self->base);
 	self->drm = vgem_open();
 	if (self->drm < 0)
 		SKIP(return, "no vgem in this kernel");
 	ASSERT_OK(t_pair_open(self->end, DEPTH, LEN));
 }
 
-FIXTURE_TEARDOWN(vgem)
+T_TEARDOWN(vgem)
 {
 	t_pair_close(self->end);
 	close(self->drm);
-	T_BASE_CHECK(&self->base);
 }
 
 /* A region as vgem maps it. */
@@ -127,14 +117,14 @@ TEST_F(vgem, M11_vgem_outlives_the_context)
 	memset(part[SQ].p, 0x6f, T_PAGE);
 	memset(part[DB].p, 0xff, T_PAGE);
 	ASSERT_OK(t_objects_read(&now));
-	EXPECT_LT(self->base.n[T_PAGES], now.n[T_PAGES]);
+	EXPECT_LT(t_base.n[T_PAGES], now.n[T_PAGES]);
 	/* Handles first, then the mappings: they hold it, too. */
 	for (int i = 0; i < PARTS; i++)
 		EXPECT_OK(gem_close(self->drm, part[i].handle));
 	EXPECT_TRUE(t_all(part[SQ].p, 0x6f, T_PAGE));
 	for (int i = 0; i < PARTS; i++)
 		munmap(part[i].p, part[i].len);
-	EXPECT_OK(t_objects_settle(&self->base, &now));
+	EXPECT_OK(t_objects_settle(&t_base, &now));
 }
 
 /*

@@ -4,9 +4,6 @@
  * finished puts. What does not come ends with an error of the queue's own; it costs no visits, and
  * others go on. And a doorbell that is stored to another queue's cell.
  */
-#define _GNU_SOURCE
-#include <string.h>
-#include <unistd.h>
 #include "gda_fixture.h"
 #include "nl.h"
 
@@ -16,7 +13,6 @@
 #define LONG	60000U			/* ... and what comes */
 
 FIXTURE(wait) {
-	struct t_objects base;
 	int fd, other;
 	struct t_qp m, c;		/* a queue, and the one that waits for its CQ */
 	struct t_mr mr;
@@ -43,9 +39,8 @@ static int open_qp(struct t_qp *qp, int fd, uint32_t wait_ms)
 	return err ? err : t_connect(qp, qp);
 }
 
-FIXTURE_SETUP(wait)
+T_SETUP(wait)
 {
-	T_BASE_READ(&self->base);
 	self->fd = t_context();
 	ASSERT_LE(0, self->fd);
 	self->other = t_context();
@@ -55,14 +50,13 @@ FIXTURE_SETUP(wait)
 	ASSERT_OK(t_mr_new(self->fd, 4 * T_PAGE, GDA_ACCESS_ALL, &self->mr));
 }
 
-FIXTURE_TEARDOWN(wait)
+T_TEARDOWN(wait)
 {
 	t_qp_close(&self->m);
 	t_qp_close(&self->c);
 	t_mr_free(self->fd, &self->mr);
 	close(self->fd);
 	close(self->other);
-	T_BASE_CHECK(&self->base);
 }
 
 static uint64_t post_wait(struct t_qp *qp, uint32_t cqn, uint64_t index)

@@ -5,37 +5,30 @@
  * takes memory away, wait for the executors. They wait for those waiters no longer than when
  * the same eventfd is signalled by write(2).
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <unistd.h>
 #include "gda_fixture.h"
 #include "move.h"
 
 FIXTURE(waiters) {
-	struct t_objects base;
 	int test;			/* /dev/gda_test */
 	int fd;				/* the other tenant's context */
 };
 
-FIXTURE_SETUP(waiters)
+T_SETUP(waiters)
 {
-	T_BASE_READ(&self->base);
 	self->test = open("/dev/gda_test", O_RDWR | O_CLOEXEC);
 	self->fd = t_context();
 	ASSERT_LE(0, self->test);
 	ASSERT_LE(0, self->fd);
 }
 
-FIXTURE_TEARDOWN(waiters)
+T_TEARDOWN(waiters)
 {
 	close(self->fd);
 	close(self->test);
-	T_BASE_CHECK(&self->base);
 }
 
 static int arm(int fd, uint32_t cq, uint32_t flags, int event)

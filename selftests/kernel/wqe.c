@@ -4,24 +4,19 @@
  * (atomics), and the state after an error: one completion names the first failure, the rest
  * is flushed, no byte was moved, and all other queues work.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <string.h>
 #include "gda_fixture.h"
 
 #define LEN	(4 * T_PAGE)
 #define DEPTH	16
 
 FIXTURE(wqe) {
-	struct t_objects base;
 	struct t_end end[2];
 	struct t_end by[2];		/* bystanders */
 	uint64_t rnd;
 };
 
-FIXTURE_SETUP(wqe)
+T_SETUP(wqe)
 {
-	T_BASE_READ(&self->base);
 	self->rnd = t_seed();
 	ASSERT_OK(t_pair_open(self->end, DEPTH, LEN));
 	ASSERT_OK(t_pair_open(self->by, DEPTH, LEN));
@@ -29,14 +24,13 @@ FIXTURE_SETUP(wqe)
 	memset(self->end[1].mr.addr, 0x22, LEN);
 }
 
-FIXTURE_TEARDOWN(wqe)
+T_TEARDOWN(wqe)
 {
 	struct t_wr wr = t_wr_write(&self->by[0].mr, 0, &self->by[1].mr, 0, 8);
 
 	EXPECT_OK(t_run(&self->by[0].qp, &wr, NULL));
 	t_pair_close(self->by);
 	t_pair_close(self->end);
-	T_BASE_CHECK(&self->base);
 }
 
 static int renew(FIXTURE_DATA(wqe) *self)

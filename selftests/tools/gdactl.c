@@ -21,18 +21,15 @@
 #include "gdactl.h"
 
 FIXTURE(gdactl) {
-	struct t_objects base;
 	char out[ROOM];
 };
 
-FIXTURE_SETUP(gdactl)
+T_SETUP(gdactl)
 {
-	T_BASE_READ(&self->base);
 }
 
-FIXTURE_TEARDOWN(gdactl)
+T_TEARDOWN(gdactl)
 {
-	T_BASE_CHECK(&self->base);
 }
 
 TEST_F(gdactl, commands)

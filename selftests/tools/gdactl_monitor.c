@@ -142,7 +142,6 @@ static bool all_lines(const char *s, char begin, char end)
 }
 
 FIXTURE(monitor) {
-	struct t_objects base;
 	struct monitor m;
 	struct t_failure f;
 	struct t_nl nl;
@@ -190,9 +189,8 @@ FIXTURE_VARIANT_ADD(monitor, json) {
 	.added = ",\"kind\":\"device-added\"," JSON "}\n",
 };
 
-FIXTURE_SETUP(monitor)
+T_SETUP(monitor)
 {
-	T_BASE_READ(&self->base);
 	ASSERT_OK(start(&self->m, variant->json));
 	ASSERT_TRUE(listens(&self->m)) TH_LOG("%s%s", self->m.out.s, self->m.err.s);
 	ASSERT_OK(t_nl_open(&self->nl));
@@ -200,12 +198,11 @@ FIXTURE_SETUP(monitor)
 	self->id = t_nl_my_context(&self->nl) - 1;
 }
 
-FIXTURE_TEARDOWN(monitor)
+T_TEARDOWN(monitor)
 {
 	kill(self->m.pid, SIGKILL);
 	monitor_free(&self->m);
 	t_nl_close(&self->nl);
-	T_BASE_CHECK(&self->base);
 }
 
 static bool says(FIXTURE_DATA(monitor) *self, const char *format, ...)

@@ -6,23 +6,20 @@
 #include "gdactl.h"
 
 FIXTURE(port) {
-	struct t_objects base;
 	struct t_end end[2];
 	char out[ROOM];
 };
 
-FIXTURE_SETUP(port)
+T_SETUP(port)
 {
-	T_BASE_READ(&self->base);
 	memset(self->end, 0, sizeof(self->end));
 	T_RXE_UP();
 }
 
-FIXTURE_TEARDOWN(port)
+T_TEARDOWN(port)
 {
 	t_pair_close(self->end);
 	EXPECT_OK(t_rxe_down());
-	T_BASE_CHECK(&self->base);
 }
 
 TEST_F(port, M_04_why_port_down)
