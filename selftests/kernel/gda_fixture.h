@@ -74,4 +74,13 @@ static struct t_objects t_base __attribute__((unused));
 	T_TEARDOWN(name) {}							\
 	FIXTURE_DATA(name)
 
+/* TEST_F() whose body runs in a child: 0, or what CHECK() returns. */
+#define T_CHILD_TEST(fixture, test)						\
+	static int fixture##_##test##_child(void *arg);				\
+	TEST_F(fixture, test)							\
+	{									\
+		EXPECT_EQ(0, t_in_child(fixture##_##test##_child, NULL));	\
+	}									\
+	static int fixture##_##test##_child(void *arg __attribute__((unused)))
+
 #endif /* GDA_FIXTURE_H */

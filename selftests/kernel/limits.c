@@ -92,13 +92,12 @@ static long vmpin(void)
 #define PAGES	8
 
 /* As user nobody with a limit of PAGES pages; returns the line that failed. */
-static int limit_exact(void *arg)
+T_CHILD_TEST(limits, K8_memlock_to_the_page)
 {
 	uint8_t *p = t_pages(4 * PAGES * T_PAGE);
 	struct t_mr mr[3];
 	int fd;
 
-	(void)arg;
 	CHECK(p && !memlock(PAGES * T_PAGE) && !t_drop(true));
 	fd = t_context();
 	CHECK(fd >= 0 && vmpin() == 0);
@@ -140,19 +139,13 @@ static int limit_exact(void *arg)
 	return 0;
 }
 
-TEST_F(limits, K8_memlock_to_the_page)
-{
-	EXPECT_EQ(0, t_in_child(limit_exact, NULL));
-}
-
 /* The limit is the user's: children do not multiply it. */
-static int limit_shared(void *arg)
+T_CHILD_TEST(limits, K8_memlock_is_the_users)
 {
 	uint8_t *p = t_pages(PAGES * T_PAGE);
 	struct t_mr mr;
 	int fd, got = 0;
 
-	(void)arg;
 	CHECK(p && !memlock(PAGES * T_PAGE) && !t_drop(true));
 	fd = t_context();
 	CHECK(fd >= 0 && !t_mr_reg(fd, p, (PAGES - 2) * T_PAGE, GDA_ACCESS_ALL, &mr));
@@ -173,19 +166,13 @@ static int limit_shared(void *arg)
 	return 0;
 }
 
-TEST_F(limits, K8_memlock_is_the_users)
-{
-	EXPECT_EQ(0, t_in_child(limit_shared, NULL));
-}
-
 /* Charged as one user, given back as another: to the one that was charged. */
-static int limit_setuid(void *arg)
+T_CHILD_TEST(limits, K8_setuid_between)
 {
 	uint8_t *p = t_pages(PAGES * T_PAGE);
 	struct t_mr mr, again;
 	int fd;
 
-	(void)arg;
 	CHECK(p && !memlock(PAGES * T_PAGE));
 	/* The saved id stays root's, to come back. */
 	CHECK(!setresuid(T_NOBODY, T_NOBODY, 0));
@@ -205,11 +192,6 @@ static int limit_setuid(void *arg)
 	return 0;
 }
 
-TEST_F(limits, K8_setuid_between)
-{
-	EXPECT_EQ(0, t_in_child(limit_setuid, NULL));
-}
-
 /* Registers all there is room for, then becomes cat, which ends when its input does. */
 static int register_and_exec(uint8_t *p, int input, int told)
 {
@@ -225,7 +207,7 @@ static int register_and_exec(uint8_t *p, int input, int told)
 }
 
 /* Registered before exec, so of an mm that has gone: charged until the file is closed. */
-static int limit_exec(void *arg)
+T_CHILD_TEST(limits, K8_exec)
 {
 	uint8_t *p = t_pages(PAGES * T_PAGE);
 	int input[2], told[2], fd;
@@ -233,7 +215,6 @@ static int limit_exec(void *arg)
 	pid_t pid;
 	char c;
 
-	(void)arg;
 	CHECK(p && !memlock(PAGES * T_PAGE) && !t_drop(true));
 	fd = t_context();
 	CHECK(fd >= 0 && !pipe(input) && !pipe(told));
@@ -251,11 +232,6 @@ static int limit_exec(void *arg)
 	CHECK(!t_mr_reg(fd, p, PAGES * T_PAGE, GDA_ACCESS_ALL, &mr));
 	close(fd);
 	return 0;
-}
-
-TEST_F(limits, K8_exec)
-{
-	EXPECT_EQ(0, t_in_child(limit_exec, NULL));
 }
 
 /* All capabilities in a user namespace of one's own are none outside. */
@@ -307,24 +283,18 @@ TEST_F(limits, P1_user_namespace_opens_nothing)
 }
 
 /* CAP_IPC_LOCK is above the limit, as everywhere; VmPin counts all the same. */
-static int limit_root(void *arg)
+T_CHILD_TEST(limits, K8_root)
 {
 	uint8_t *p = t_pages(2 * PAGES * T_PAGE);
 	struct t_mr mr;
 	int fd = t_context();
 
-	(void)arg;
 	CHECK(p && fd >= 0 && !memlock(PAGES * T_PAGE));
 	CHECK(!t_mr_reg(fd, p, 2 * PAGES * T_PAGE, GDA_ACCESS_ALL, &mr));
 	CHECK(vmpin() == 2 * PAGES * 4);
 	CHECK(!t_destroy(fd, mr.handle) && vmpin() == 0);
 	close(fd);
 	return 0;
-}
-
-TEST_F(limits, K8_root)
-{
-	EXPECT_EQ(0, t_in_child(limit_root, NULL));
 }
 
 /* As many as QUERY says, then ENOSPC; one less, and there is room again. */

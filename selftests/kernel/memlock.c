@@ -76,13 +76,12 @@ static int export_cq(int fd, const struct gda_cq_create *cq)
 }
 
 /* These objects took 16 GiB a context before they were charged. */
-static int deep(void *arg)
+T_CHILD_TEST(memlock, O15_deep_queues_are_refused)
 {
 	struct gda_cq_create cq, small;
 	struct gda_qp_create qp;
 	int fd = tenant(LIMIT), err = 0, n;
 
-	(void)arg;
 	CHECK(fd >= 0);
 	for (n = 0; n < 16 && !err; n++)
 		err = t_cq_create(fd, 0, DEEP, &cq);
@@ -97,13 +96,8 @@ static int deep(void *arg)
 	return 0;
 }
 
-TEST_F(memlock, O15_deep_queues_are_refused)
-{
-	EXPECT_EQ(0, t_in_child(deep, NULL));
-}
-
 /* Each kind of page, and what a creation that fails gives back. */
-static int exact(void *arg)
+T_CHILD_TEST(memlock, O15_to_the_page)
 {
 	struct gda_counter_create count = { .size = sizeof(count) };
 	struct gda_cq_create one, ring, more;
@@ -111,7 +105,6 @@ static int exact(void *arg)
 	int probe = tenant(LIMIT), fd = t_context();
 	struct t_mr mr;
 
-	(void)arg;
 	CHECK(probe >= 0 && fd >= 0 && room(probe, LIMIT));
 	CHECK(!t_cq_create(fd, GDA_CQ_COLLAPSED, 1, &one) && room(probe, 15));
 	/* four of entries, one of records, which has space for others */
@@ -137,19 +130,13 @@ static int exact(void *arg)
 	return 0;
 }
 
-TEST_F(memlock, O15_to_the_page)
-{
-	EXPECT_EQ(0, t_in_child(exact, NULL));
-}
-
 /* A mapping outlives its object, and keeps its file open. */
-static int mapped(void *arg)
+T_CHILD_TEST(memlock, O15_until_the_last_mapping)
 {
 	int probe = tenant(LIMIT), fd = t_context();
 	struct gda_cq_create cq;
 	uint8_t *p;
 
-	(void)arg;
 	CHECK(probe >= 0 && fd >= 0 && !t_cq_create(fd, 0, 4 * ENTRIES, &cq));
 	p = t_map(fd, &cq.cq);
 	CHECK(p != MAP_FAILED && !t_touch_read(p));
@@ -166,13 +153,8 @@ static int mapped(void *arg)
 	return 0;
 }
 
-TEST_F(memlock, O15_until_the_last_mapping)
-{
-	EXPECT_EQ(0, t_in_child(mapped, NULL));
-}
-
 /* A child's copy of a mapping is the last one. */
-static int forked(void *arg)
+T_CHILD_TEST(memlock, O15_until_a_child_ends)
 {
 	int probe = tenant(LIMIT), fd = t_context(), until[2];
 	struct gda_cq_create cq;
@@ -180,7 +162,6 @@ static int forked(void *arg)
 	pid_t pid;
 	char c;
 
-	(void)arg;
 	CHECK(probe >= 0 && fd >= 0 && !t_cq_create(fd, 0, 4 * ENTRIES, &cq));
 	p = t_map(fd, &cq.cq);
 	CHECK(p != MAP_FAILED && !t_touch_read(p) && !pipe(until));
@@ -200,19 +181,13 @@ static int forked(void *arg)
 	return 0;
 }
 
-TEST_F(memlock, O15_until_a_child_ends)
-{
-	EXPECT_EQ(0, t_in_child(forked, NULL));
-}
-
 /* A dma-buf outlives its context, and a mapping of it the file descriptor. */
-static int exported(void *arg)
+T_CHILD_TEST(memlock, O15_until_the_last_dmabuf)
 {
 	int probe = tenant(LIMIT), fd = t_context(), buf;
 	struct gda_cq_create cq;
 	uint8_t *p;
 
-	(void)arg;
 	CHECK(probe >= 0 && fd >= 0 && !t_cq_create(fd, 0, 4 * ENTRIES, &cq));
 	buf = export_cq(fd, &cq);
 	CHECK(buf >= 0 && room(probe, 11));
@@ -225,11 +200,6 @@ static int exported(void *arg)
 	munmap(p, 4 * T_PAGE);
 	CHECK(room(probe, LIMIT));
 	return 0;
-}
-
-TEST_F(memlock, O15_until_the_last_dmabuf)
-{
-	EXPECT_EQ(0, t_in_child(exported, NULL));
 }
 
 static int measure(void *arg)
@@ -322,12 +292,11 @@ TEST_F(memlock, O15_is_the_users)
 }
 
 /* Root creates them, user nobody destroys them; and CAP_IPC_LOCK is above the limit. */
-static int exempt(void *arg)
+T_CHILD_TEST(memlock, O15_ipc_lock_is_exempt)
 {
 	struct gda_cq_create cq;
 	int probe, fd = t_context();
 
-	(void)arg;
 	CHECK(fd >= 0 && !limit(LIMIT) && !t_cq_create(fd, 0, DEEP, &cq));
 	probe = tenant(LIMIT);
 	CHECK(probe >= 0 && room(probe, LIMIT));
@@ -337,11 +306,6 @@ static int exempt(void *arg)
 	close(fd);
 	CHECK(room(probe, LIMIT));
 	return 0;
-}
-
-TEST_F(memlock, O15_ipc_lock_is_exempt)
-{
-	EXPECT_EQ(0, t_in_child(exempt, NULL));
 }
 
 /* Has this process used a capability? PF_SUPERPRIV of the flags in its stat file. */
@@ -358,12 +322,11 @@ static bool used_capability(void)
 }
 
 /* Every question may be an entry in an audit log. */
-static int asks(void *arg)
+T_CHILD_TEST(memlock, O15_ipc_lock_is_asked_above_the_limit)
 {
 	struct gda_cq_create cq;
 	int fd;
 
-	(void)arg;
 	CHECK(!limit(LIMIT));
 	CHECK(!used_capability());
 	fd = t_context();
@@ -373,11 +336,6 @@ static int asks(void *arg)
 	CHECK(used_capability());
 	close(fd);
 	return 0;
-}
-
-TEST_F(memlock, O15_ipc_lock_is_asked_above_the_limit)
-{
-	EXPECT_EQ(0, t_in_child(asks, NULL));
 }
 
 /* Entries in memory of the caller cost no page, their record does. */

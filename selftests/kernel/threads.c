@@ -125,19 +125,13 @@ TEST_F(threads, O14_rlimit_nproc)
 }
 
 /* The limit of processes does not stop root, as it does not stop root's fork(). */
-static int nproc_root(void *arg)
+T_CHILD_TEST(threads, O14_rlimit_nproc_of_root)
 {
 	int fd[NPROC + 1], err;
 
-	(void)arg;
 	CHECK(!limit_processes(1));
 	CHECK(bind_many(fd, NPROC + 1, &err) == NPROC + 1);
 	return 0;
-}
-
-TEST_F(threads, O14_rlimit_nproc_of_root)
-{
-	EXPECT_EQ(0, t_in_child(nproc_root, NULL));
 }
 
 /* Bind as many as possible, say how many and why no more, and keep them. */
@@ -263,9 +257,8 @@ TEST_F(threads, O14_four_users)
 }
 
 /* When a bind has returned, its process has the threads that it had. */
-static int single(void *arg)
+T_CHILD_TEST(threads, O14_bind_leaves_no_thread)
 {
-	(void)arg;
 	for (int i = 0; i < 50; i++) {
 		int fd = t_context();
 
@@ -276,11 +269,6 @@ static int single(void *arg)
 		close(fd);
 	}
 	return 0;
-}
-
-TEST_F(threads, O14_bind_leaves_no_thread)
-{
-	EXPECT_EQ(0, t_in_child(single, NULL));
 }
 
 /* The thread of the kernel's that has the highest number of those named gda/... */
@@ -308,13 +296,12 @@ static pid_t last_worker(void)
 }
 
 /* A binder at nice 7, on one processor; it may be in a group with a cpuset. */
-static int niced(void *arg)
+T_CHILD_TEST(threads, E2_nice_and_affinity_are_the_binders)
 {
 	cpu_set_t cpus;
 	pid_t worker;
 	int fd;
 
-	(void)arg;
 	CPU_ZERO(&cpus);
 	CPU_SET(sysconf(_SC_NPROCESSORS_ONLN) - 1, &cpus);
 	CHECK(!sched_setaffinity(0, sizeof(cpus), &cpus));
@@ -331,11 +318,6 @@ static int niced(void *arg)
 	CHECK(CPU_ISSET(sysconf(_SC_NPROCESSORS_ONLN) - 1, &cpus));
 	close(fd);
 	return 0;
-}
-
-TEST_F(threads, E2_nice_and_affinity_are_the_binders)
-{
-	EXPECT_EQ(0, t_in_child(niced, NULL));
 }
 
 enum end { EXITS, EXECS, STOPS };
