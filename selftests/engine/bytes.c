@@ -83,61 +83,43 @@ static void hex(const void *p, u32 n, char *out)
 #define RESULT		"00000008e1e2e3e499aabbccddeeff00"
 #define NONE		"00000000000000000000000000000000"
 
-TEST(I_07_golden_write)
-{
-	struct entry e;
+/* What @encode, statements about @e, makes of an entry. */
+#define GOLDEN(name, encode, hex)					\
+	TEST(name)							\
+	{								\
+		struct entry e;						\
+									\
+		encode;							\
+		EXPECT_SLOT(hex, &e);					\
+	}
 
-	rdma(&e, GDA_MLX5_WRITE);
-	EXPECT_SLOT(CTRL("08", "03") REMOTE LOCAL NONE, &e);
-}
+GOLDEN(I_07_golden_write,
+	rdma(&e, GDA_MLX5_WRITE),
+	CTRL("08", "03") REMOTE LOCAL NONE)
 
-TEST(I_16_golden_write_inline_4)
-{
-	struct entry e;
+GOLDEN(I_16_golden_write_inline_4,
+	inl(&e, 4),
+	CTRL("08", "03") REMOTE "80000004010203040000000000000000" NONE)
 
-	inl(&e, 4);
-	EXPECT_SLOT(CTRL("08", "03") REMOTE "80000004010203040000000000000000" NONE, &e);
-}
+GOLDEN(I_16_golden_write_inline_8,
+	inl(&e, 8),
+	CTRL("08", "03") REMOTE "80000008010203040506070800000000" NONE)
 
-TEST(I_16_golden_write_inline_8)
-{
-	struct entry e;
+GOLDEN(I_18_golden_read,
+	rdma(&e, GDA_MLX5_READ),
+	CTRL("10", "03") REMOTE LOCAL NONE)
 
-	inl(&e, 8);
-	EXPECT_SLOT(CTRL("08", "03") REMOTE "80000008010203040506070800000000" NONE, &e);
-}
+GOLDEN(golden_atomic_fa,
+	atomic(&e, GDA_MLX5_ATOMIC_FA, 7, 0),
+	CTRL("12", "04") REMOTE "00000000000000070000000000000000" RESULT)
 
-TEST(I_18_golden_read)
-{
-	struct entry e;
+GOLDEN(golden_atomic_cs,
+	atomic(&e, GDA_MLX5_ATOMIC_CS, 9, 5),
+	CTRL("11", "04") REMOTE "00000000000000090000000000000005" RESULT)
 
-	rdma(&e, GDA_MLX5_READ);
-	EXPECT_SLOT(CTRL("10", "03") REMOTE LOCAL NONE, &e);
-}
-
-TEST(golden_atomic_fa)
-{
-	struct entry e;
-
-	atomic(&e, GDA_MLX5_ATOMIC_FA, 7, 0);
-	EXPECT_SLOT(CTRL("12", "04") REMOTE "00000000000000070000000000000000" RESULT, &e);
-}
-
-TEST(golden_atomic_cs)
-{
-	struct entry e;
-
-	atomic(&e, GDA_MLX5_ATOMIC_CS, 9, 5);
-	EXPECT_SLOT(CTRL("11", "04") REMOTE "00000000000000090000000000000005" RESULT, &e);
-}
-
-TEST(I_18_golden_nop)
-{
-	struct entry e;
-
-	start(&e, GDA_MLX5_NOP, 1);
-	EXPECT_SLOT(CTRL("00", "01") NONE NONE NONE, &e);
-}
+GOLDEN(I_18_golden_nop,
+	start(&e, GDA_MLX5_NOP, 1),
+	CTRL("00", "01") NONE NONE NONE)
 
 TEST(golden_write_imm_and_dump)
 {
@@ -152,14 +134,10 @@ TEST(golden_write_imm_and_dump)
 	EXPECT_SLOT(CTRL("23", "02") "00000001e1e2e3e499aabbccddeeff00" NONE NONE, &e);
 }
 
-TEST(S11_golden_wait)
-{
-	struct entry e;
-
+GOLDEN(S11_golden_wait,
 	start(&e, GDA_MLX5_WAIT, 2);
-	gda_mlx5_set_wait(seg(&e, 1), 0x777, 0x55);
-	EXPECT_SLOT(CTRL("0f", "02") "00000000000000000000005500000777" NONE NONE, &e);
-}
+	gda_mlx5_set_wait(seg(&e, 1), 0x777, 0x55),
+	CTRL("0f", "02") "00000000000000000000005500000777" NONE NONE)
 
 /* A masked atomic; @tail is the segment of the result. */
 static void masked(struct entry *e, u32 opcode, u32 opmod, u32 tail, u32 len)
@@ -169,36 +147,24 @@ static void masked(struct entry *e, u32 opcode, u32 opmod, u32 tail, u32 len)
 	gda_mlx5_set_data(seg(e, tail), LADDR, LKEY, len);
 }
 
-TEST(I_15_golden_masked_fa_4)
-{
-	struct entry e;
-
+GOLDEN(I_15_golden_masked_fa_4,
 	masked(&e, GDA_MLX5_MASKED_FA, GDA_MLX5_OPMOD_4BYTE, 3, 4);
-	gda_mlx5_set_masked4(seg(&e, 2), 7, 0, 0, 0);
-	EXPECT_SLOT("08abcd15123456040000000800000000" REMOTE
-		    "00000007000000000000000000000000" "00000004e1e2e3e499aabbccddeeff00", &e);
-}
+	gda_mlx5_set_masked4(seg(&e, 2), 7, 0, 0, 0),
+	"08abcd15123456040000000800000000" REMOTE
+	"00000007000000000000000000000000" "00000004e1e2e3e499aabbccddeeff00")
 
-TEST(golden_masked_fa_8)
-{
-	struct entry e;
-
+GOLDEN(golden_masked_fa_8,
 	masked(&e, GDA_MLX5_MASKED_FA, GDA_MLX5_OPMOD_8BYTE, 3, 8);
-	gda_mlx5_set_masked8(seg(&e, 2), 7, 0);
-	EXPECT_SLOT("09abcd15123456040000000800000000" REMOTE
-		    "00000000000000070000000000000000" RESULT, &e);
-}
+	gda_mlx5_set_masked8(seg(&e, 2), 7, 0),
+	"09abcd15123456040000000800000000" REMOTE
+	"00000000000000070000000000000000" RESULT)
 
 /* Its row is made from the layout: no vendor code was run for it. */
-TEST(golden_masked_cs_4)
-{
-	struct entry e;
-
+GOLDEN(golden_masked_cs_4,
 	masked(&e, GDA_MLX5_MASKED_CS, GDA_MLX5_OPMOD_4BYTE, 3, 4);
-	gda_mlx5_set_masked4(seg(&e, 2), 9, 5, 0xffff0000, 0x0000ffff);
-	EXPECT_SLOT("08abcd14123456040000000800000000" REMOTE
-		    "0000000900000005ffff00000000ffff" "00000004e1e2e3e499aabbccddeeff00", &e);
-}
+	gda_mlx5_set_masked4(seg(&e, 2), 9, 5, 0xffff0000, 0x0000ffff),
+	"08abcd14123456040000000800000000" REMOTE
+	"0000000900000005ffff00000000ffff" "00000004e1e2e3e499aabbccddeeff00")
 
 TEST(golden_masked_cs_8)
 {
@@ -213,16 +179,12 @@ TEST(golden_masked_cs_8)
 }
 
 /* The entry that carries the immediate of a 4-byte put. */
-TEST(I_16_golden_write_imm_inline_4)
-{
-	struct entry e;
-
+GOLDEN(I_16_golden_write_imm_inline_4,
 	inl(&e, 4);
 	gda_mlx5_set_ctrl(seg(&e, 0), PI, GDA_MLX5_WRITE_IMM, QPN, 3, GDA_MLX5_CE_ALWAYS,
-			  0xcafe0001);
-	EXPECT_SLOT("00abcd091234560300000008cafe0001" REMOTE
-		    "80000004010203040000000000000000" NONE, &e);
-}
+	0xcafe0001),
+	"00abcd091234560300000008cafe0001" REMOTE
+	"80000004010203040000000000000000" NONE)
 
 /* Byte-swapped 32-bit keys, not truncated 64-bit ones (a bug seen elsewhere). */
 TEST(I_19_invalid_lkey)

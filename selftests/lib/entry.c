@@ -52,45 +52,38 @@ static const char *entry_hex(const struct fake_queue *q, uint64_t index)
 #define SIGNAL_SEG "1122334455668788a1b2c3d500000000"
 #define ZERO_SEG "00000000000000000000000000000000"
 
-TEST_F(entry, I_07_put)
-{
-	ASSERT_EQ(PI, gda_put(&self->q->view, LADDR, LKEY, RADDR, RKEY, 0x1000, 0));
-	EXPECT_STREQ("00abcd08123456030000000800000000|" RADDR_SEG
-		     "|00001000e1e2e3e499aabbccddeeff00|" ZERO_SEG,
-		     entry_hex(self->q, PI));
-}
+/* One post into a fresh queue, and its entry. */
+#define ENTRY(name, post, hex)							\
+	TEST_F(entry, name)							\
+	{									\
+		ASSERT_EQ(PI, post);						\
+		EXPECT_STREQ(hex, entry_hex(self->q, PI));			\
+	}
 
-TEST_F(entry, put_exclusive)
-{
-	ASSERT_EQ(PI, gda_put(&self->q->view, LADDR, LKEY, RADDR, RKEY, 0x1000, GDA_EXCLUSIVE));
-	EXPECT_STREQ("00abcd08123456030000000800000000|" RADDR_SEG
-		     "|00001000e1e2e3e499aabbccddeeff00|" ZERO_SEG,
-		     entry_hex(self->q, PI));
-}
+ENTRY(I_07_put,
+	gda_put(&self->q->view, LADDR, LKEY, RADDR, RKEY, 0x1000, 0),
+	"00abcd08123456030000000800000000|" RADDR_SEG
+	"|00001000e1e2e3e499aabbccddeeff00|" ZERO_SEG)
 
-TEST_F(entry, get)
-{
-	ASSERT_EQ(PI, gda_get(&self->q->view, LADDR, LKEY, RADDR, RKEY, 0x1000, 0));
-	EXPECT_STREQ("00abcd10123456030000000800000000|" RADDR_SEG
-		     "|00001000e1e2e3e499aabbccddeeff00|" ZERO_SEG,
-		     entry_hex(self->q, PI));
-}
+ENTRY(put_exclusive,
+	gda_put(&self->q->view, LADDR, LKEY, RADDR, RKEY, 0x1000, GDA_EXCLUSIVE),
+	"00abcd08123456030000000800000000|" RADDR_SEG
+	"|00001000e1e2e3e499aabbccddeeff00|" ZERO_SEG)
 
-TEST_F(entry, put_inline_4)
-{
-	ASSERT_EQ(PI, gda_put_inline(&self->q->view, RADDR, RKEY, "\1\2\3\4", 4, 0));
-	EXPECT_STREQ("00abcd08123456030000000800000000|" RADDR_SEG
-		     "|80000004010203040000000000000000|" ZERO_SEG,
-		     entry_hex(self->q, PI));
-}
+ENTRY(get,
+	gda_get(&self->q->view, LADDR, LKEY, RADDR, RKEY, 0x1000, 0),
+	"00abcd10123456030000000800000000|" RADDR_SEG
+	"|00001000e1e2e3e499aabbccddeeff00|" ZERO_SEG)
 
-TEST_F(entry, put_inline_8)
-{
-	ASSERT_EQ(PI, gda_put_inline(&self->q->view, RADDR, RKEY, "\1\2\3\4\5\6\7\x8", 8, 0));
-	EXPECT_STREQ("00abcd08123456030000000800000000|" RADDR_SEG
-		     "|80000008010203040506070800000000|" ZERO_SEG,
-		     entry_hex(self->q, PI));
-}
+ENTRY(put_inline_4,
+	gda_put_inline(&self->q->view, RADDR, RKEY, "\1\2\3\4", 4, 0),
+	"00abcd08123456030000000800000000|" RADDR_SEG
+	"|80000004010203040000000000000000|" ZERO_SEG)
+
+ENTRY(put_inline_8,
+	gda_put_inline(&self->q->view, RADDR, RKEY, "\1\2\3\4\5\6\7\x8", 8, 0),
+	"00abcd08123456030000000800000000|" RADDR_SEG
+	"|80000008010203040506070800000000|" ZERO_SEG)
 
 TEST_F(entry, put_value)
 {
@@ -103,21 +96,15 @@ TEST_F(entry, put_value)
 		     entry_hex(self->q, PI));
 }
 
-TEST_F(entry, fetch_add)
-{
-	ASSERT_EQ(PI, gda_fetch_add(&self->q->view, LADDR, LKEY, RADDR, RKEY, 7, 0));
-	EXPECT_STREQ("00abcd12123456040000000800000000|" RADDR_SEG
-		     "|00000000000000070000000000000000|00000008e1e2e3e499aabbccddeeff00",
-		     entry_hex(self->q, PI));
-}
+ENTRY(fetch_add,
+	gda_fetch_add(&self->q->view, LADDR, LKEY, RADDR, RKEY, 7, 0),
+	"00abcd12123456040000000800000000|" RADDR_SEG
+	"|00000000000000070000000000000000|00000008e1e2e3e499aabbccddeeff00")
 
-TEST_F(entry, compare_swap)
-{
-	ASSERT_EQ(PI, gda_compare_swap(&self->q->view, LADDR, LKEY, RADDR, RKEY, 5, 9, 0));
-	EXPECT_STREQ("00abcd11123456040000000800000000|" RADDR_SEG
-		     "|00000000000000090000000000000005|00000008e1e2e3e499aabbccddeeff00",
-		     entry_hex(self->q, PI));
-}
+ENTRY(compare_swap,
+	gda_compare_swap(&self->q->view, LADDR, LKEY, RADDR, RKEY, 5, 9, 0),
+	"00abcd11123456040000000800000000|" RADDR_SEG
+	"|00000000000000090000000000000005|00000008e1e2e3e499aabbccddeeff00")
 
 TEST_F(entry, put_imm)
 {
@@ -247,12 +234,9 @@ TEST_F(entry, I_05_put_signal_without_room)
 	EXPECT_EQ(0, v->reserved);
 }
 
-TEST_F(entry, nop)
-{
-	ASSERT_EQ(PI, gda_nop(&self->q->view, 0));
-	EXPECT_STREQ("00abcd00123456010000000800000000|" ZERO_SEG "|" ZERO_SEG "|" ZERO_SEG,
-		     entry_hex(self->q, PI));
-}
+ENTRY(nop,
+	gda_nop(&self->q->view, 0),
+	"00abcd00123456010000000800000000|" ZERO_SEG "|" ZERO_SEG "|" ZERO_SEG)
 
 /* Nothing to move: a write of two segments, never a byte count of 0 (2^31). */
 TEST_F(entry, put_of_nothing)
