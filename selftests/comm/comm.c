@@ -38,18 +38,10 @@ static int body_gather(struct r_rank *r)
 
 TEST(threads_gather)
 {
-	uint32_t counts[] = { 1, 2, 5, 16 }, i, k;
-	struct r_rank r[R_MAX];
-	struct gda_comm_id id;
+	uint32_t counts[] = { 1, 2, 5, 16 };
 
-	for (i = 0; i < 4; i++) {
-		ASSERT_OK(gda_comm_id_create(NULL, &id));
-		r_run(r, counts[i], counts[i], 0, &id, body_gather);
-		for (k = 0; k < counts[i]; k++) {
-			EXPECT_OK(r[k].created);
-			EXPECT_OK(r[k].result);
-		}
-	}
+	for (int i = 0; i < 4; i++)
+		EXPECT_ALL(counts[i], 0, body_gather);
 }
 
 TEST(ids_are_text_and_differ)
@@ -251,16 +243,7 @@ static int body_late(struct r_rank *r)
 
 TEST(a_rank_that_is_late)
 {
-	struct r_rank r[3];
-	struct gda_comm_id id;
-	uint32_t i;
-
-	ASSERT_OK(gda_comm_id_create(NULL, &id));
-	r_run(r, 3, 3, 30 * R_SECOND, &id, body_late);
-	for (i = 0; i < 3; i++) {
-		EXPECT_OK(r[i].created);
-		EXPECT_OK(r[i].result);
-	}
+	EXPECT_ALL(3, 30 * R_SECOND, body_late);
 }
 
 static int body_leave(struct r_rank *r)
@@ -280,14 +263,7 @@ static int body_leave(struct r_rank *r)
 
 TEST(a_rank_that_leaves)
 {
-	struct r_rank r[3];
-	struct gda_comm_id id;
-	uint32_t i;
-
-	ASSERT_OK(gda_comm_id_create(NULL, &id));
-	r_run(r, 3, 3, 5 * R_SECOND, &id, body_leave);
-	for (i = 0; i < 3; i++)
-		EXPECT_OK(r[i].result);
+	EXPECT_ALL(3, 5 * R_SECOND, body_leave);
 }
 
 /* The first and the last see the others go, who do not wait for each other. */
@@ -312,20 +288,10 @@ static int body_leave_together(struct r_rank *r)
 
 TEST(ranks_that_leave_together)
 {
-	uint32_t rounds = test_times() > 1 ? 2000 : 100, i, k;
-	struct r_rank r[R_MAX];
-	struct gda_comm_id id;
+	uint32_t rounds = test_times() > 1 ? 2000 : 100;
 
-	for (i = 0; i < rounds; i++) {
-		ASSERT_OK(gda_comm_id_create(NULL, &id));
-		r_run(r, R_MAX, R_MAX, 0, &id, body_leave_together);
-		for (k = 0; k < R_MAX; k++) {
-			ASSERT_OK(r[k].created);
-			ASSERT_OK(r[k].result) {
-				TH_LOG("round %u, rank %u", i, k);
-			}
-		}
-	}
+	while (rounds--)
+		EXPECT_ALL(R_MAX, 0, body_leave_together);
 }
 
 static int body_unequal(struct r_rank *r)
@@ -344,14 +310,10 @@ static int body_unequal(struct r_rank *r)
 
 TEST(ranks_that_disagree)
 {
-	struct r_rank r[3];
+	struct r_rank r[2];
 	struct gda_comm_id id;
-	uint32_t i;
 
-	ASSERT_OK(gda_comm_id_create(NULL, &id));
-	r_run(r, 3, 3, 5 * R_SECOND, &id, body_unequal);
-	for (i = 0; i < 3; i++)
-		EXPECT_OK(r[i].result);
+	EXPECT_ALL(3, 5 * R_SECOND, body_unequal);
 	/* on how many they are */
 	ASSERT_OK(gda_comm_id_create(NULL, &id));
 	r[0] = (struct r_rank) { .id = &id, .nranks = 2, .timeout_ns = R_SECOND };
@@ -395,14 +357,7 @@ static int body_split(struct r_rank *r)
 
 TEST(parts)
 {
-	struct r_rank r[5];
-	struct gda_comm_id id;
-	uint32_t i;
-
-	ASSERT_OK(gda_comm_id_create(NULL, &id));
-	r_run(r, 5, 5, 10 * R_SECOND, &id, body_split);
-	for (i = 0; i < 5; i++)
-		EXPECT_OK(r[i].result);
+	EXPECT_ALL(5, 10 * R_SECOND, body_split);
 }
 
 /* The body of a rank that is a process; its exit status says what went wrong. */
@@ -519,19 +474,8 @@ static int body_for_ever(struct r_rank *r)
 /* The longest deadline and the longest time-out are none that have passed. */
 TEST(deadlines_that_never_come)
 {
-	uint64_t timeouts[] = { 0, UINT64_MAX };
-	struct r_rank r[2];
-	struct gda_comm_id id;
-	int i, k;
-
-	for (i = 0; i < 2; i++) {
-		ASSERT_OK(gda_comm_id_create(NULL, &id));
-		r_run(r, 2, 2, timeouts[i], &id, body_for_ever);
-		for (k = 0; k < 2; k++) {
-			EXPECT_OK(r[k].created) TH_LOG("%s", r[k].why);
-			EXPECT_OK(r[k].result);
-		}
-	}
+	EXPECT_ALL(2, 0, body_for_ever);
+	EXPECT_ALL(2, UINT64_MAX, body_for_ever);
 }
 
 static void *kills_in_a_second(void *arg)

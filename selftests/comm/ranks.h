@@ -91,4 +91,17 @@ static inline void r_run(struct r_rank *r, uint32_t n, uint32_t nranks, uint64_t
 		pthread_join(r[i].thread, NULL);
 }
 
+/* @n ranks as threads, of which each is created and finds what @body looks for. */
+#define EXPECT_ALL(n, timeout_ns, body) do {					\
+	struct r_rank r_[R_MAX];						\
+	struct gda_comm_id id_;							\
+										\
+	ASSERT_OK(gda_comm_id_create(NULL, &id_));				\
+	r_run(r_, n, n, timeout_ns, &id_, body);				\
+	for (uint32_t i_ = 0; i_ < (n); i_++) {					\
+		EXPECT_OK(r_[i_].created) TH_LOG("rank %u: %s", i_, r_[i_].why);	\
+		EXPECT_OK(r_[i_].result) TH_LOG("rank %u", i_);			\
+	}									\
+} while (0)
+
 #endif /* RANKS_H */
