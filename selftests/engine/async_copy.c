@@ -3,36 +3,23 @@
  * Memory that no CPU reaches: that the engine goes nowhere near it, and how it checks a work
  * request for a host that carries it out. Words that are found again within a visit.
  */
-#include "host.h"
-#include "kselftest_harness.h"
+#include "pair.h"
 
 #define SIZE	0x2000U
 
-static int dom_a, dom_b;
-
 FIXTURE(async_copy) {
-	struct th_dev dev;
-	struct th_qp *a, *b;
-	struct th_mr *l, *r;
+	TH_PAIR;
 };
 
 FIXTURE_SETUP(async_copy)
 {
-	memset(self, 0, sizeof(*self));
-	self->a = th_qp_new(&self->dev, &dom_a, 64, 0);
-	self->b = th_qp_new(&self->dev, &dom_b, 64, 0);
-	th_qp_pair(self->a, self->b);
-	self->l = th_mr_new(&self->dev, &dom_a, 0x10000, SIZE, GDA_ACCESS_ALL, 12, 0);
-	self->r = th_mr_new(&self->dev, &dom_b, 0x90000, SIZE, GDA_ACCESS_ALL, 12, 0);
+	TH_PAIR_OPEN(self, SIZE);
 	memset(self->l->pages[0], 0x42, 4096);
 }
 
 FIXTURE_TEARDOWN(async_copy)
 {
-	th_mr_free(&self->dev, self->l);
-	th_mr_free(&self->dev, self->r);
-	th_qp_free(self->a);
-	th_qp_free(self->b);
+	TH_PAIR_CLOSE(self);
 }
 
 #define post(s, opcode, len) \

@@ -3,35 +3,22 @@
  * Outcomes: which completions are written, what an error says, what happens to the
  * work behind it, and that a failed queue hurts nobody else.
  */
-#include "host.h"
-#include "kselftest_harness.h"
+#include "pair.h"
 
 #define SIZE	0x40000U
 
-static int dom_a, dom_b;
-
 FIXTURE(pair) {
-	struct th_dev dev;
-	struct th_qp *a, *b;
-	struct th_mr *l, *r;
+	TH_PAIR;
 };
 
 FIXTURE_SETUP(pair)
 {
-	memset(&self->dev, 0, sizeof(self->dev));
-	self->a = th_qp_new(&self->dev, &dom_a, 64, 0);
-	self->b = th_qp_new(&self->dev, &dom_b, 64, 0);
-	th_qp_pair(self->a, self->b);
-	self->l = th_mr_new(&self->dev, &dom_a, 0x10000, SIZE, GDA_ACCESS_ALL, 12, 0);
-	self->r = th_mr_new(&self->dev, &dom_b, 0x90000, SIZE, GDA_ACCESS_ALL, 12, 0);
+	TH_PAIR_OPEN(self, SIZE);
 }
 
 FIXTURE_TEARDOWN(pair)
 {
-	th_mr_free(&self->dev, self->l);
-	th_mr_free(&self->dev, self->r);
-	th_qp_free(self->a);
-	th_qp_free(self->b);
+	TH_PAIR_CLOSE(self);
 }
 
 #define put(s, ce, len)	th_rdma((s)->a, GDA_MLX5_WRITE, ce, (s)->l, 0, (s)->r, 0, len)

@@ -4,42 +4,29 @@
  * no CQ or no room, events; and DUMP, which tells nobody.
  */
 #include <endian.h>
-#include "host.h"
-#include "kselftest_harness.h"
+#include "pair.h"
 
 #define SIZE	0x40000U
 #define ENTRIES	8U
 
-static int dom_a, dom_b;
-
 FIXTURE(imm) {
-	struct th_dev dev;
-	struct th_qp *a, *b;
+	TH_PAIR;
 	struct th_qp *sink;		/* its ring takes what b is given */
-	struct th_mr *l, *r;
 	u64 seen;
 };
 
 FIXTURE_SETUP(imm)
 {
-	memset(self, 0, sizeof(*self));
-	self->a = th_qp_new(&self->dev, &dom_a, 64, 0);
-	self->b = th_qp_new(&self->dev, &dom_b, 64, 0);
+	TH_PAIR_OPEN(self, SIZE);
 	self->sink = th_qp_new(&self->dev, &dom_b, 1, ENTRIES);
 	self->b->q.qpn = 0xabcdef;
 	self->b->q.recv_cq = &self->sink->cq;
-	th_qp_pair(self->a, self->b);
-	self->l = th_mr_new(&self->dev, &dom_a, 0x10000, SIZE, GDA_ACCESS_ALL, 12, 0);
-	self->r = th_mr_new(&self->dev, &dom_b, 0x90000, SIZE, GDA_ACCESS_ALL, 12, 0);
 	memset(self->l->pages[0], 0x42, 4096);
 }
 
 FIXTURE_TEARDOWN(imm)
 {
-	th_mr_free(&self->dev, self->l);
-	th_mr_free(&self->dev, self->r);
-	th_qp_free(self->a);
-	th_qp_free(self->b);
+	TH_PAIR_CLOSE(self);
 	th_qp_free(self->sink);
 }
 
