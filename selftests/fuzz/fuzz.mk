@@ -69,7 +69,7 @@ TEST_VM		+= $(FUZZ_OUT)/replay-guest
 $(FUZZ_OUT)/guest: $(GUEST_FUZZ_SRC) selftests/fuzz/guest.h selftests/fuzz/fuzz.h \
 		$(wildcard selftests/kernel/*.h uapi/gda/*.h)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread -Iuapi -Ilib/include -Iselftests \
+	$(CC) -D_GNU_SOURCE= -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread -Iuapi -Ilib/include -Iselftests \
 		-o $@ $(filter %.c,$^)
 
 $(FUZZ_OUT)/replay-guest: $(FUZZ_OUT)/guest $(FUZZ_OUT)/corpus/guest.unpacked

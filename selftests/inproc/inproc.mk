@@ -166,7 +166,7 @@ INPROC_RAW_WRAP	:= -Wl,--wrap=open,--wrap=close,--wrap=ioctl \
 define INPROC_RAW_SHARED
 $(INPROC_OUT)/$1/raw/%.o: selftests/%.c selftests/inproc/inproc.mk lib/lib.mk
 	@mkdir -p $$(@D)
-	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -c -o $$@ $$<
+	$$(CC) -D_GNU_SOURCE= $$(INPROC_FLAGS) $(INPROC_SAN_$1) -c -o $$@ $$<
 endef
 $(foreach v,plain asan,$(eval $(call INPROC_RAW_SHARED,$v)))
 
@@ -174,7 +174,7 @@ define INPROC_RAW_TEST
 $(INPROC_OUT)/$1/kernel-$2.bin: selftests/kernel/$2.c $(INPROC_RAW_OBJ:%=$(INPROC_OUT)/$1/raw/%) \
 		$(INPROC_LIB_$1) selftests/inproc/inproc.mk | $$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
-	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $$(filter %.c %.o,$$^) \
+	$$(CC) -D_GNU_SOURCE= $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $$(filter %.c %.o,$$^) \
 		$$(INPROC_RAW_WRAP) $(INPROC_LIB_$1)
 
 $(INPROC_OUT)/$1/kernel-$2: $(INPROC_OUT)/$1/kernel-$2.bin

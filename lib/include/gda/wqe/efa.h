@@ -287,13 +287,9 @@ GDA_HELPER void gda_efa_take(struct gda_view *v)
 }
 
 #ifdef __CUDACC__
-#ifdef __cplusplus
-}
-#endif
+extern "C++" {
 #include <gda/gpu/reap_efa.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
+}
 #endif
 
 GDA_HELPER uint64_t gda_efa_reap_cpu(struct gda_view *v)
