@@ -4,11 +4,16 @@
  * host memory, pinned and mapped, has the marks, the abort word, the bounce buffer, the stage, the
  * copy of a send queue that is in GPU memory, and the view if that is in host memory. The block in
  * GPU memory has the view otherwise, and a CQ or a send queue that is in GPU memory.
+ *
+ * A QP of a dialect without order has a ring for a CQ, and marks of its tickets behind the view's
+ * words. It keeps SQ and CQ in host memory: the copier fetches slots by a doorbell with a record,
+ * and stores one entry of a CQ.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <gda/queue.h>
 #include "cuda_internal.h"
+#include "share.h"
 
 /*
  * Offsets in the host's block. Words that different processors write are in different cache lines.
@@ -18,6 +23,9 @@
 #define GDA_CUDA_BOUNCE		4096U
 #define GDA_CUDA_STAGE		(GDA_CUDA_BOUNCE + GDA_INPROC_BOUNCE)
 #define GDA_CUDA_LINE		128U
+
+/* The members of a view that name things; posters write behind them. */
+#define GDA_CUDA_NAMES		offsetof(struct gda_view, reserved)
 
 #define GDA_CUDA_PLACES		(GDA_CUDA_SQ_GPU | GDA_CUDA_CQ_GPU | GDA_CUDA_VIEW_HOST | \
 				 GDA_CUDA_LEAVES_ROOM)
@@ -64,7 +72,13 @@ static size_t gda_cuda_host_bytes(const struct gda_cuda_qp *q)
 
 static size_t gda_cuda_sq_bytes(const struct gda_cuda_qp *q)
 {
-	return (size_t)q->depth * gda_wqe_slot_bytes(GDA_WQE_FIRST);
+	return (size_t)q->depth * gda_wqe_slot_bytes(q->view.dialect);
+}
+
+/* Where the marks of tickets are, from the view on. */
+static size_t gda_cuda_marks_offset(const struct gda_cuda_qp *q)
+{
+	return sizeof(struct gda_view) + gda_cuda_lines(q->depth * sizeof(uint32_t));
 }
 
 /*
@@ -72,7 +86,13 @@ static size_t gda_cuda_sq_bytes(const struct gda_cuda_qp *q)
  */
 static size_t gda_cuda_words_bytes(const struct gda_cuda_qp *q)
 {
-	return sizeof(struct gda_view) + gda_cuda_lines(q->depth * sizeof(uint32_t));
+	return gda_cuda_marks_offset(q) +
+	       (gda_cqe_unordered(q->view.dialect) ? GDA_VIEW_MARKS_BYTES : 0);
+}
+
+static struct gda_cq *gda_cuda_qp_cq(const struct gda_cuda_qp *q)
+{
+	return q->qp->cq;
 }
 
 static int gda_cuda_qp_base_create(struct gda_cuda_qp *q, const struct gda_cuda_qp_attr *attr)
@@ -80,13 +100,15 @@ static int gda_cuda_qp_base_create(struct gda_cuda_qp *q, const struct gda_cuda_
 	/* GPU drivers reliably register only writable memory */
 	const struct gda_cq_attr cq = {
 		.size = sizeof(cq), .flags = GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE, .depth = 1,
-		.dialect = GDA_WQE_FIRST,
+		.dialect = attr->dialect,
 	};
 	struct gda_qp_attr qp = {
 		.size = sizeof(qp), .flags = attr->flags, .sq_depth = attr->sq_depth,
-		.timeout_ns = attr->timeout_ns,
+		.timeout_ns = attr->timeout_ns, .dialect = attr->dialect,
 	};
-	int err = gda_cq_create(q->cuda->ctx, &cq, &q->cq);
+	/* a QP without order makes its own ring, which the in-process device maps writable */
+	int err = gda_cqe_unordered(attr->dialect) ? 0 :
+						     gda_cq_create(q->cuda->ctx, &cq, &q->cq);
 
 	if (err)
 		return err;
@@ -94,7 +116,10 @@ static int gda_cuda_qp_base_create(struct gda_cuda_qp *q, const struct gda_cuda_
 	err = gda_qp_create(q->cuda->ctx, &qp, &q->qp);
 	if (err)
 		return err;
-	q->view = *gda_qp_view(q->qp);
+	q->view = q->qp->view;
+	/* it polls for itself; flags of the CPU's view say nothing about a GPU */
+	if (gda_cqe_unordered(attr->dialect))
+		q->view.caps = 0;
 	q->depth = q->view.mask + 1;
 	return 0;
 }
@@ -108,14 +133,16 @@ static int gda_cuda_qp_map(struct gda_cuda_qp *q)
 		[GDA_CUDA_MAP_SQ] = { q->qp->sq, &q->view.sq },
 		[GDA_CUDA_MAP_DBREC] = { q->qp->dbrec, &q->view.dbrec },
 		[GDA_CUDA_MAP_DB] = { q->qp->db, &q->view.db },
-		[GDA_CUDA_MAP_CQ] = { q->cq->region, &q->view.cq },
+		[GDA_CUDA_MAP_CQ] = { gda_cuda_qp_cq(q)->region, &q->view.cq },
 	};
 	int err = 0;
 	int i;
 
 	for (i = 0; i < GDA_CUDA_MAPS && !err; i++)
-		err = gda_cuda_map_get(q->cuda, parts[i].region, *parts[i].addr, parts[i].addr,
-				       &q->maps[i]);
+		/* not every dialect has a doorbell record */
+		if (parts[i].region)
+			err = gda_cuda_map_get(q->cuda, parts[i].region, *parts[i].addr,
+					       parts[i].addr, &q->maps[i]);
 	return err;
 }
 
@@ -170,6 +197,8 @@ static void gda_cuda_qp_place(struct gda_cuda_qp *q)
 		gpu += words;
 	}
 	q->view.slots = q->view_addr + sizeof(struct gda_view);
+	if (gda_cqe_unordered(q->view.dialect))
+		q->view.marks = q->view_addr + gda_cuda_marks_offset(q);
 	q->view.abort = q->host_addr + GDA_CUDA_ABORT;
 	if (q->place & GDA_CUDA_CQ_GPU) {
 		c->cq = gpu;
@@ -197,6 +226,7 @@ static int gda_cuda_qp_upload(struct gda_cuda_qp *q)
 	memset(image, 0xff, words + GDA_CUDA_LINE);
 	memcpy(image, &q->view, sizeof(q->view));
 	memcpy(image + sizeof(q->view), q->qp->slots, q->depth * sizeof(uint32_t));
+	memset(image + gda_cuda_marks_offset(q), 0, words - gda_cuda_marks_offset(q));
 	if (q->place & GDA_CUDA_VIEW_HOST)
 		memcpy(q->host + (q->view_addr - q->host_addr), image, words);
 	else
@@ -205,7 +235,7 @@ static int gda_cuda_qp_upload(struct gda_cuda_qp *q)
 	if (!err && q->copier.base.cq)
 		err = gda_cu_errno(gda_cu.stream_copy(q->copier.base.cq,
 						      (uintptr_t)image + words,
-						      gda_cqe_bytes(GDA_WQE_FIRST), stream));
+						      gda_cqe_bytes(q->view.dialect), stream));
 	if (!err)
 		err = gda_cu_errno(gda_cu.stream_sync(stream));
 	free(image);
@@ -255,6 +285,27 @@ static int gda_cuda_qp_free(struct gda_cuda_qp *q)
 	return err;
 }
 
+/* Choose the dialect, and refuse what the library does not put together in it. */
+static int gda_cuda_qp_dialect(struct gda_cuda *cuda, struct gda_cuda_qp_attr *a)
+{
+	if (a->reserved)
+		return gda_because(-EOPNOTSUPP, "reserved is %u: set it to 0", a->reserved);
+	/* the environment speaks for CPUs: which dialects a kernel speaks is known when it is built */
+	if (!a->dialect)
+		a->dialect = GDA_WQE_FIRST;
+	if (!gda_wqe_speaks(a->dialect) || !gda_cqe_unordered(a->dialect))
+		return gda_dialect_check(&a->dialect);
+	if (!gda_cuda_copies(cuda))
+		return gda_because(-EOPNOTSUPP,
+				   "dialect %u: a GPU maps such queues of the in-process device alone: set it to 0",
+				   a->dialect);
+	if (a->place & (GDA_CUDA_SQ_GPU | GDA_CUDA_CQ_GPU))
+		return gda_because(-EOPNOTSUPP,
+				   "place: queues in dialect %u lie in memory of the host: leave GDA_CUDA_SQ_GPU and GDA_CUDA_CQ_GPU out",
+				   a->dialect);
+	return 0;
+}
+
 static int gda_cuda_qp_new(struct gda_cuda *cuda, const struct gda_cuda_qp_attr *attr,
 			   struct gda_cuda_qp **qp)
 {
@@ -273,6 +324,9 @@ static int gda_cuda_qp_new(struct gda_cuda *cuda, const struct gda_cuda_qp_attr 
 	if (a.place & (GDA_CUDA_SQ_GPU | GDA_CUDA_CQ_GPU) && !gda_cuda_copies(cuda))
 		return gda_because(-EOPNOTSUPP,
 				   "place: queues of this device lie in memory of the host: set place to 0");
+	err = gda_cuda_qp_dialect(cuda, &a);
+	if (err)
+		return err;
 	q = aligned_alloc(GDA_CUDA_LINE, gda_cuda_lines(sizeof(*q)));
 	if (!q)
 		return -ENOMEM;
@@ -335,14 +389,47 @@ GDA_EXPORT struct gda_qp *gda_cuda_qp_base(struct gda_cuda_qp *qp)
 	return qp->qp;
 }
 
-GDA_EXPORT struct gda_view *gda_cuda_qp_view_sized(struct gda_cuda_qp *qp, size_t size)
+/* Let posts be for the QP that @q was connected to after its view was made. */
+static int gda_cuda_qp_name(struct gda_cuda_qp *q)
+{
+	const struct gda_view *base = &q->qp->view;
+	struct gda_view *v = &q->view;
+	int err;
+
+	if (v->qpn_be == base->qpn_be && v->ah == base->ah && v->qkey == base->qkey)
+		return 0;
+	v->qpn_be = base->qpn_be;
+	v->ah = base->ah;
+	v->qkey = base->qkey;
+	if (q->place & GDA_CUDA_VIEW_HOST) {
+		memcpy(q->host + (q->view_addr - q->host_addr), v, GDA_CUDA_NAMES);
+		return 0;
+	}
+	err = gda_cuda_upload(q->cuda, q->view_addr, v, GDA_CUDA_NAMES);
+	/* so that the next call tries again */
+	if (err)
+		v->qpn_be = ~base->qpn_be;
+	return err;
+}
+
+GDA_EXPORT struct gda_view *gda_cuda_qp_view_spoken(struct gda_cuda_qp *qp, size_t size,
+						    uint64_t spoken)
 {
 	int err = gda_view_fits(size);
 
 	if (!err)
+		err = gda_dialect_spoken(qp->view.dialect, spoken);
+	if (!err)
+		err = gda_cuda_qp_name(qp);
+	if (!err)
 		return (struct gda_view *)(uintptr_t)qp->view_addr;
 	gda_called(err, "gda_cuda_qp_view", "%p", (void *)qp);
 	return NULL;
+}
+
+GDA_EXPORT struct gda_view *gda_cuda_qp_view_sized(struct gda_cuda_qp *qp, size_t size)
+{
+	return gda_cuda_qp_view_spoken(qp, size, 1ULL << GDA_WQE_FIRST);
 }
 
 GDA_EXPORT void gda_cuda_qp_abort(struct gda_cuda_qp *qp)

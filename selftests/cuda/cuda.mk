@@ -6,14 +6,14 @@
 CUDATEST_OUT	:= $(BUILD)/selftests/cuda
 
 SOAK_NATIVE	+= $(CUDATEST_OUT)/tsan/copies $(CUDATEST_OUT)/tsan/words
-TEST_NATIVE	+= $(foreach v,plain asan tsan,$(addprefix $(CUDATEST_OUT)/$v/,copies words words_life)) \
+TEST_NATIVE	+= $(foreach v,plain asan tsan,$(addprefix $(CUDATEST_OUT)/$v/,copies efa words words_life)) \
 		   $(CUDATEST_OUT)/plain/gin \
 		   $(CUDATEST_OUT)/plain/shmem $(CUDATEST_OUT)/plain/async $(CUDATEST_OUT)/plain/dpa \
 		   $(CUDATEST_OUT)/plain/connect
 
 CUDATEST_WITH	:= -rdynamic selftests/cuda/fake.c
 SUITE_WITH_cuda_tsan = $(INPROC_EXTRA_tsan)
-$(eval $(call suite_programs,cuda,plain asan tsan,copies words words_life,$(CUDATEST_WITH)))
+$(eval $(call suite_programs,cuda,plain asan tsan,copies efa words words_life,$(CUDATEST_WITH)))
 $(eval $(call suite_programs,cuda,plain,gin shmem async dpa connect,$(CUDATEST_WITH)))
 
 # On a GPU, where there is one; it says so if there is none.

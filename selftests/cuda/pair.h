@@ -43,11 +43,14 @@ static inline struct gda_view *end_view(struct end *e, uint32_t place)
 	return &e->moved;
 }
 
-static inline int end_open(struct end *e, int device, uint32_t depth, uint32_t place)
+/* An end in @dialect; 0: the default. */
+static inline int end_open_in(struct end *e, int device, uint32_t depth, uint32_t place,
+			      uint32_t dialect)
 {
 	const struct gda_cuda_qp_attr attr = {
 		.size = sizeof(attr),
 		.sq_depth = depth, .timeout_ns = S_TIMEOUT_NS, .place = place,
+		.dialect = dialect,
 	};
 	int err;
 
@@ -69,6 +72,11 @@ static inline int end_open(struct end *e, int device, uint32_t depth, uint32_t p
 	e->key = gda_mr_key(e->mr);
 	e->v = end_view(e, place);
 	return 0;
+}
+
+static inline int end_open(struct end *e, int device, uint32_t depth, uint32_t place)
+{
+	return end_open_in(e, device, depth, place, 0);
 }
 
 static inline void end_close(struct end *e)

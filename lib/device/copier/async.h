@@ -19,6 +19,7 @@ struct gda_async_end {
 	u64 ticket;
 	u32 after;			/* copies begun before it */
 	bool arrives;			/* the peer counts it */
+	struct gda_target target;	/* of a request that names one */
 	u8 result_bytes;		/* size of an old value to store here, or 0 */
 	struct gda_status status;
 	u64 old;
@@ -35,6 +36,7 @@ struct gda_inproc_async {
 	struct gda_inproc_far_cq far;	/* stands for a CQ in device memory */
 	struct gda_flight flight;
 	struct gda_flight_request requests[GDA_ASYNC_FLIGHT];
+	struct gda_work *works;		/* if requests name targets: completions return their ids */
 
 	u32 head;			/* of @ends, as tail */
 	u32 tail;
@@ -42,6 +44,8 @@ struct gda_inproc_async {
 
 	const struct gda_work *carried;	/* the request that is being executed, or NULL */
 	u64 ticket;			/* of it */
+	bool counted;			/* its responder counts what arrives */
+	struct gda_target target;	/* its, if requests name one */
 	u32 copied;			/* bytes of @carried whose copy was begun */
 	u32 begun;			/* copies begun, by weight; all counts are modulo 2^32 */
 	u32 marked;			/* ... when the mark was last requested */
@@ -82,6 +86,20 @@ static inline u32 gda_async_mark(const struct gda_inproc_async *async, u32 lane)
 static inline bool gda_async_done(const struct gda_inproc_async *async, u32 count)
 {
 	return async->broken || gda_async_mark(async, GDA_INPROC_LANE_DATA) - count < 1U << 31;
+}
+
+/*
+ * Find the responder of q->work, in any dialect: @peer is NULL if a connected queue has none. It
+ * stays for the length of a visit, so it is looked up again in each.
+ */
+static inline struct gda_status gda_async_route(struct gda_engine_qp *q,
+						struct gda_engine_qp **peer)
+{
+	if (q->dialect->named)
+		return q->dialect->route(q, peer);
+	/* after gda_flight_next(), which has read the state: a ready queue has its peer */
+	*peer = gda_engine_peer(q);
+	return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
 }
 
 /* A request failed. Return: as the functions below. */

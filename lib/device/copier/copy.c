@@ -16,6 +16,8 @@
  * - The copier writes a CQ in device memory, on the data lane and so behind the data. One store
  *   covers up to GDA_ASYNC_TELL work requests, because copies wait for it. Their outcomes are
  *   reported without waiting for that store.
+ * - A request that names its target is routed whenever it begins or goes on, as the engine does:
+ *   nothing that a peer or an MR owns is kept from one visit to the next.
  * - The copier copies the published slots of a send queue in device memory before the engine sees
  *   the doorbell that covers them.
  *
@@ -24,6 +26,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "async.h"
+#include "visit.h"
 #include "waiter.h"
 
 #define GDA_ASYNC_TELL	8U
@@ -243,11 +246,22 @@ static bool gda_async_concerns(const struct gda_work *w, const struct gda_exec_m
 /* Execute @w, or go on with it. Return: as gda_words_carry(), or GDA_ASYNC_HOST_ONLY. */
 static int gda_async_carry(struct gda_inproc_async *async, const struct gda_work *w)
 {
-	/* after gda_flight_next(), which has read the state: a ready queue has its peer */
-	const struct gda_engine_qp *peer = gda_engine_peer(&async->qp->engine_qp);
+	struct gda_engine_qp *q = &async->qp->engine_qp, *peer = NULL;
 	struct gda_exec_mems mems;
-	int n = gda_exec_check(&async->qp->engine_qp, w, peer, &mems);
+	struct gda_status st;
+	int n;
 
+	if (q->dialect->named) {
+		/* routing completes the local key */
+		gda_work_copy(&q->work, w);
+		w = &q->work;
+	}
+	st = gda_async_route(q, &peer);
+	if (st.class)
+		return gda_async_fail(st.class, st.cause);
+	async->counted = peer && peer->recv;
+	async->target = w->target;
+	n = gda_exec_check(q, w, peer, &mems);
 	if (n)
 		return n;
 	if (w->op == GDA_OP_NOP)
@@ -280,7 +294,6 @@ static int gda_async_carry(struct gda_inproc_async *async, const struct gda_work
 /* All copies of the current request were begun, or it has failed: queue its outcome. */
 static void gda_async_end_add(struct gda_inproc_async *async, int ret)
 {
-	const struct gda_engine_qp *peer = gda_engine_peer(&async->qp->engine_qp);
 	struct gda_async_end *end = &async->ends[async->tail++ % GDA_ASYNC_FLIGHT];
 	u8 op = async->carried->op;
 
@@ -288,8 +301,8 @@ static void gda_async_end_add(struct gda_inproc_async *async, int ret)
 	if (ret < 0) {
 		end->status = gda_status((u8)-ret, (u8)(-ret >> 8));
 	} else {
-		end->arrives = (op == GDA_OP_WRITE || gda_op_is_atomic(op)) && peer &&
-			       peer->recv;
+		end->arrives = (op == GDA_OP_WRITE || gda_op_is_atomic(op)) && async->counted;
+		end->target = async->target;
 		end->result_bytes = (u8)async->old_bytes;
 		async->results += async->old_bytes != 0;
 		end->result = async->result;
@@ -432,6 +445,7 @@ static void gda_async_free(struct gda_inproc_attachment *attached)
 
 	gda_words_release(async);
 	async->copier->ops->free(async->copier);
+	free(async->works);
 	free(async);
 }
 
@@ -459,6 +473,13 @@ static int gda_async_attach(struct gda_inproc_qp *qp, struct gda_inproc_copier *
 
 	if (!async)
 		return -ENOMEM;
+	if (q->dialect->named) {
+		async->works = calloc(GDA_ASYNC_FLIGHT, sizeof(*async->works));
+		if (!async->works) {
+			free(async);
+			return -ENOMEM;
+		}
+	}
 	/* a copier keeps the order of posting; nothing was posted yet */
 	gda_inproc_order_destroy(qp);
 	async->attachment.free = gda_async_free;
@@ -474,6 +495,7 @@ static int gda_async_attach(struct gda_inproc_qp *qp, struct gda_inproc_copier *
 		q->sq = copier->sq_copy;
 	}
 	gda_flight_init(&async->flight, q, async->requests, GDA_ASYNC_FLIGHT);
+	async->flight.works = async->works;
 	qp->flight = &async->flight;
 	gda_inproc_qp_attach(qp, &gda_copier_executor, &async->attachment);
 	return 0;
@@ -494,7 +516,7 @@ int gda_inproc_copier_attach(struct gda_inproc_context *ctx, u32 handle,
 		err = -EBUSY;
 	else if (copier->cq && !qp->engine_qp.cq->collapsed)
 		err = -EINVAL;
-	else if (qp->engine_qp.dialect->named)
+	else if (qp->engine_qp.dialect->named && (copier->cq || copier->sq))
 		err = -EOPNOTSUPP;
 	if (!err) {
 		gda_inproc_qp_unlink(qp);

@@ -53,9 +53,36 @@ static void gda_async_result(struct gda_inproc_async *async, struct gda_async_en
 		memcpy(end->result, &end->old, bytes);
 }
 
+/* Count the bytes of a request: a flight that has the work requests leaves that to the executor. */
+static void gda_async_count(struct gda_inproc_async *async, const struct gda_async_end *end)
+{
+	struct gda_engine_qp *q = &async->qp->engine_qp;
+
+	if (async->works && !end->status.class)
+		WRITE_ONCE(q->bytes, q->bytes +
+				     async->works[end->ticket % GDA_ASYNC_FLIGHT].remote.len);
+}
+
+/* Count a request at its responder, unless that has gone meanwhile. */
+static void gda_async_arrived(struct gda_inproc_async *async, const struct gda_async_end *end)
+{
+	struct gda_engine_qp *q = &async->qp->engine_qp, *peer = NULL;
+	struct gda_target saved = q->work.target;
+	struct gda_status st;
+
+	if (q->dialect->named) {
+		q->work.target = end->target;
+		st = gda_host_target(q, &peer);
+		q->work.target = saved;
+	} else {
+		st = gda_async_route(q, &peer);
+	}
+	if (!st.class && peer && peer->recv)
+		gda_os_fetch_add64(&peer->recv->value, 1);
+}
+
 void gda_async_report(struct gda_inproc_async *async)
 {
-	const struct gda_engine_qp *peer = gda_engine_peer(&async->qp->engine_qp);
 	bool told = async->copier->cq && !async->qp->engine_qp.sent;
 
 	for (; async->head != async->tail; async->head++) {
@@ -66,9 +93,10 @@ void gda_async_report(struct gda_inproc_async *async)
 			break;
 		async->looks = 0;
 		gda_async_result(async, end);
+		gda_async_count(async, end);
 		gda_flight_done(&async->flight, end->ticket, end->status);
-		if (end->arrives && peer && peer->recv)
-			gda_os_fetch_add64(&peer->recv->value, 1);
+		if (end->arrives)
+			gda_async_arrived(async, end);
 	}
 }
 

@@ -137,6 +137,9 @@ int gda_cuda_query(struct gda_cuda *cuda, struct gda_cuda_caps *caps);
  *	combination; 0: queues in host memory, the view in GPU memory, and no promise
  * @timeout_ns: bound of every wait inside a posting call (full ring) and of waits without a
  *	deadline, in the GPU's time; 0: one second
+ * @dialect: enum gda_dialect of gda/ioctl.h; 0: %GDA_DIALECT_MLX5. %GDA_DIALECT_EFA takes neither
+ *	%GDA_CUDA_SQ_GPU nor %GDA_CUDA_CQ_GPU, and exists on the in-process device
+ * @reserved: 0
  */
 struct gda_cuda_qp_attr {
 	uint32_t size;
@@ -144,6 +147,8 @@ struct gda_cuda_qp_attr {
 	uint32_t sq_depth;
 	uint32_t place;
 	uint64_t timeout_ns;
+	uint32_t dialect;
+	uint32_t reserved;
 };
 
 /**
@@ -152,14 +157,15 @@ struct gda_cuda_qp_attr {
  * @attr: attributes of the QP
  * @qp: receives the new QP
  *
- * Creates the QP with a collapsed CQ of its own, maps both into the GPU's address space and makes
- * the view. On the in-process device the CUDA driver executes work requests that name GPU memory.
+ * Creates the QP with a CQ of its own, maps both into the GPU's address space and makes the view.
+ * On the in-process device the CUDA driver executes work requests that name GPU memory.
  *
  * Call it before launching a kernel that runs until it is told to stop: the
  * driver may wait for that kernel.
  *
  * Return: as gda_qp_create(); -EOPNOTSUPP also if @place names a part that the device does not
- * put there: the kernel's devices keep their queues in host memory.
+ * put there: the kernel's devices keep their queues in host memory; or if the device has no queues
+ * in @dialect that a GPU can map.
  */
 int gda_cuda_qp_create(struct gda_cuda *cuda, const struct gda_cuda_qp_attr *attr,
 		       struct gda_cuda_qp **qp);
@@ -196,15 +202,29 @@ struct gda_qp *gda_cuda_qp_base(struct gda_cuda_qp *qp);
 struct gda_view *gda_cuda_qp_view_sized(struct gda_cuda_qp *qp, size_t size);
 
 /**
+ * gda_cuda_qp_view_spoken - gda_cuda_qp_view_sized(), for a kernel whose dialects are known, too
+ * @qp: the QP
+ * @size: bytes of the view that the kernel knows
+ * @spoken: a bit for each enum gda_dialect, as %GDA_SPOKEN
+ *
+ * Return: as gda_cuda_qp_view().
+ */
+struct gda_view *gda_cuda_qp_view_spoken(struct gda_cuda_qp *qp, size_t size, uint64_t spoken);
+
+/**
  * gda_cuda_qp_view - the view through which a kernel posts to a QP
  * @qp: the QP
  *
+ * In a dialect in which each post names its target, the view names the QP to which @qp was
+ * connected when this was called last: call it behind gda_qp_connect().
+ *
  * Return: the view, at the GPU's address; see gda/fastpath.h. NULL if the library is older
- * than this header and its view is smaller.
+ * than this header and its view is smaller, or the program does not speak the dialect of @qp
+ * (%GDA_SPOKEN).
  */
 GDA_HOST_API struct gda_view *gda_cuda_qp_view(struct gda_cuda_qp *qp)
 {
-	return gda_cuda_qp_view_sized(qp, sizeof(struct gda_view));
+	return gda_cuda_qp_view_spoken(qp, sizeof(struct gda_view), GDA_SPOKEN);
 }
 
 /**
