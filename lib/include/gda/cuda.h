@@ -137,7 +137,7 @@ int gda_cuda_query(struct gda_cuda *cuda, struct gda_cuda_caps *caps);
  *	combination; 0: queues in host memory, the view in GPU memory, and no promise
  * @timeout_ns: bound of every wait inside a posting call (full ring) and of waits without a
  *	deadline, in the GPU's time; 0: one second
- * @dialect: enum gda_dialect of gda/ioctl.h; 0: %GDA_DIALECT_MLX5. %GDA_DIALECT_EFA takes neither
+ * @dialect: enum gda_dialect of gda/ioctl.h; 0: the default one. %GDA_DIALECT_EFA takes neither
  *	%GDA_CUDA_SQ_GPU nor %GDA_CUDA_CQ_GPU, and exists on the in-process device
  * @reserved: 0
  */
