@@ -115,7 +115,7 @@ static struct gda_status gda_efa_decode_local(const u64 *e, u32 segments, struct
 	if (!work->nsge)
 		return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
 	if (lkey >> (32 - GDA_EFA_LKEY_SHIFT))
-		return gda_efa_bad_entry(GDA_CAUSE_SIZE);
+		return gda_efa_bad_entry(GDA_CAUSE_RESERVED);
 	work->sge[0].len = (u32)head;
 	work->sge[0].key = lkey << GDA_EFA_LKEY_SHIFT;
 	work->sge[0].addr = gda_efa_word(e[1]);
@@ -135,7 +135,7 @@ static struct gda_status gda_efa_decode_op(const struct gda_engine_qp *q, u64 w,
 	if (wrong & (GDA_EFA_LEGAL | (u32)GDA_EFA_PHASE << 24))
 		return gda_efa_bad_entry(GDA_CAUSE_INDEX);
 	if (wrong)
-		return gda_efa_bad_entry(GDA_CAUSE_SIZE);
+		return gda_efa_bad_entry(GDA_CAUSE_RESERVED);
 	if (work->opcode == GDA_EFA_WRITE) {
 		work->op = ctrl >> 16 & GDA_EFA_HAS_IMM ? GDA_OP_WRITE_IMM : GDA_OP_WRITE;
 		return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
@@ -161,7 +161,7 @@ static noinline struct gda_status gda_efa_decode_any(const struct gda_engine_qp 
 	if (st.class)
 		return st;
 	if (other)
-		return gda_efa_bad_entry(GDA_CAUSE_SIZE);
+		return gda_efa_bad_entry(GDA_CAUSE_RESERVED);
 	if (work->remote.len > GDA_EFA_MAX_MSG)
 		return gda_efa_bad_length();
 	if (w >> 16 & GDA_EFA_INLINE)

@@ -74,6 +74,7 @@ static int gda_async_kind(struct gda_status st)
 	case GDA_CAUSE_INDEX:
 	case GDA_CAUSE_OPCODE:
 	case GDA_CAUSE_SIZE:
+	case GDA_CAUSE_RESERVED:
 	case GDA_CAUSE_NONE:
 		return -1;
 	case GDA_CAUSE_LENGTH:

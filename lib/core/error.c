@@ -86,6 +86,7 @@ static const struct gda_error_text gda_causes[] = {
 	{ GDA_CAUSE_DEVICE, "the device was taken away" },
 	{ GDA_CAUSE_FORK, "the queue belongs to the parent of this process" },
 	{ GDA_CAUSE_FABRIC, "the RDMA fabric gives no further detail" },
+	{ GDA_CAUSE_RESERVED, "a bit of the entry is set that must be 0" },
 };
 
 GDA_EXPORT const char *gda_vendor_name(uint32_t vendor)

@@ -3,7 +3,8 @@
  * gda_explain() names each cause of failure, made on purpose on whatever device gda_open(NULL)
  * opens. Not here: a lost peer and a CQ that overflowed, which are in explain.c; GDA_CAUSE_QUEUE
  * and GDA_CAUSE_REVOKED, for which another driver must take memory away (kernel/netlink_causes);
- * and GDA_CAUSE_FABRIC, which needs one (kernel/netlink_fabric, verbs/lost).
+ * GDA_CAUSE_FABRIC, which needs one (kernel/netlink_fabric, verbs/lost); and GDA_CAUSE_RESERVED, of
+ * the efa dialect (engine/efa).
  */
 #include <stdio.h>
 #include <sys/wait.h>

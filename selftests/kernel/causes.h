@@ -39,7 +39,8 @@ int t_cause_named(struct t_nl *nl, struct t_nl *heard, uint32_t context, const s
 /*
  * Each makes one cause, after the two good requests on the QP of end[0] with which it was opened.
  * GDA_CAUSE_IO is not here: all memory that soft0 registers has a CPU window; nor GDA_CAUSE_FORK,
- * which only libgda says, in a child; GDA_CAUSE_FABRIC is in netlink_fabric.c.
+ * which only libgda says, in a child; GDA_CAUSE_FABRIC is in netlink_fabric.c, and
+ * GDA_CAUSE_RESERVED, of the efa dialect, in engine/efa.
  */
 int t_fail_remote_key(struct t_failure *f);
 int t_fail_local_key(struct t_failure *f);

@@ -30,6 +30,7 @@ static const char *const classes[] = {
 static const char *const causes[] = {
 	"none", "doorbell", "index", "opcode", "size", "length", "align", "key", "revoked",
 	"rights", "range", "io", "peer", "cq", "queue", "recv", "device", "fork", "fabric",
+	"reserved",
 };
 
 static const char *const worker_states[] = { "none", "asleep", "paced", "polling" };

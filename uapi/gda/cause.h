@@ -58,6 +58,7 @@ enum gda_class {
  * @GDA_CAUSE_DEVICE: the device was taken away
  * @GDA_CAUSE_FORK: only in a child of fork(2), by libgda: the queue is its parent's
  * @GDA_CAUSE_FABRIC: an RDMA fabric, or its device, reports that work failed, but not why
+ * @GDA_CAUSE_RESERVED: a bit of the entry is set that must be 0
  *
  * Every dialect that has room for a detail beside its syndrome stores these numbers there.
  */
@@ -81,6 +82,7 @@ enum gda_cause {
 	GDA_CAUSE_DEVICE = 16,
 	GDA_CAUSE_FORK = 17,
 	GDA_CAUSE_FABRIC = 18,
+	GDA_CAUSE_RESERVED = 19,
 };
 
 #endif /* _UAPI_GDA_CAUSE_H */
