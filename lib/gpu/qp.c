@@ -290,7 +290,7 @@ static int gda_cuda_qp_dialect(struct gda_cuda *cuda, struct gda_cuda_qp_attr *a
 {
 	if (a->reserved)
 		return gda_because(-EOPNOTSUPP, "reserved is %u: set it to 0", a->reserved);
-	/* the environment speaks for CPUs: which dialects a kernel speaks is known when it is built */
+	/* not the environment's: which dialects a kernel speaks is known when it is built */
 	if (!a->dialect)
 		a->dialect = GDA_WQE_FIRST;
 	if (!gda_wqe_speaks(a->dialect) || !gda_cqe_unordered(a->dialect))

@@ -83,12 +83,13 @@ TEST_F(efa, every_way)
 			struct piece remote = piece_of(&self->end[1], way & 2, 2 * i);
 			uint8_t *src = way & 4 ? remote.bytes : local.bytes;
 			uint8_t *dst = way & 4 ? local.bytes : remote.bytes;
+			int64_t ticket;
 
 			for (j = 0; j < lens[i]; j++)
 				src[j] = (uint8_t)s_random(&self->seed);
 			memset(dst, 0, lens[i]);
-			ASSERT_OK(gda_wait(self->end[0].v, move(&self->end[0], way & 4, local, remote,
-								lens[i]), 0));
+			ticket = move(&self->end[0], way & 4, local, remote, lens[i]);
+			ASSERT_OK(gda_wait(self->end[0].v, ticket, 0));
 			ASSERT_EQ(0, memcmp(dst, src, lens[i]))
 				TH_LOG("way %u, %u bytes", way, lens[i]);
 		}
@@ -99,7 +100,7 @@ TEST_F(efa, every_way)
 TEST_F(efa, inline_80)
 {
 	struct end *e = self->end;
-	uint8_t text[80];
+	uint8_t text[81];
 	uint32_t len;
 	uint64_t i;
 
@@ -114,7 +115,7 @@ TEST_F(efa, inline_80)
 		ASSERT_EQ(0, memcmp(e[1].window + 4096, text, len));
 		ASSERT_EQ(0xee, e[1].window[4096 + len]);
 	}
-	EXPECT_EQ(-EMSGSIZE, gda_put_inline(e[0].v, e[1].gpu, e[1].key, (uint8_t[81]){ 0 }, 81, 0));
+	EXPECT_EQ(-EMSGSIZE, gda_put_inline(e[0].v, e[1].gpu, e[1].key, text, sizeof(text), 0));
 }
 
 /* What a random program of puts and gets leaves, each awaited by its own ticket, equals a model. */
