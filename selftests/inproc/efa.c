@@ -167,6 +167,25 @@ TEST_F(efa, Efa08_threads_share_a_queue)
 	EXPECT_EQ(self->end[0].v->reserved, self->end[0].v->done);
 }
 
+/* What a get reads is overwritten when it is done, though a put could pass it. */
+TEST_F(efa, a_put_after_reads)
+{
+	struct s_end *a = &self->end[0], *b = &self->end[1];
+	uint64_t *got = (void *)a->mem.addr, round, rounds = s_short(300, 3000);
+	unsigned int mode = variant->mode | (variant->mode ? GDA_DEFER : 0);
+	int64_t t = gda_put_value(a->v, b->mem.iova, b->mem.key, 1, variant->mode);
+
+	ASSERT_OK(gda_wait(a->v, t, 0));
+	for (round = 1; round <= rounds; round++) {
+		*got = 0;
+		t = s_get(a, 0, b, 0, 8, mode);
+		ASSERT_LE(0, gda_put_value(a->v, b->mem.iova, b->mem.key, round + 1,
+					   variant->mode | GDA_AFTER_READS));
+		ASSERT_OK(gda_quiet(a->v, 0));
+		ASSERT_EQ(round, *got);
+	}
+}
+
 /* Efa03, Efa05: whoever sees a signal sees all puts before it. */
 TEST_F(efa, Efa03_Efa05_a_signal_is_strong)
 {

@@ -14,7 +14,7 @@ struct seen {
 };
 
 /* A get of a word, and a put to it that is posted behind the get, before the doorbell. */
-static int one_seed(const char *order, struct seen *seen)
+static int one_seed(const char *order, unsigned int flags, struct seen *seen)
 {
 	struct s_end end[2];
 	uint64_t *here, *there;
@@ -34,7 +34,7 @@ static int one_seed(const char *order, struct seen *seen)
 	here[1] = 2;
 	there[0] = 1;
 	s_get(&end[0], 0, &end[1], 0, 8, GDA_EXCLUSIVE | GDA_DEFER);
-	last = s_put(&end[0], 8, &end[1], 0, 8, GDA_EXCLUSIVE);
+	last = s_put(&end[0], 8, &end[1], 0, 8, GDA_EXCLUSIVE | flags);
 	err = last < 0 ? (int)last : gda_wait(end[0].v, last, 0);
 	seen->older += here[0] == 1;
 	seen->newer += here[0] == 2;
@@ -43,7 +43,7 @@ static int one_seed(const char *order, struct seen *seen)
 	return err;
 }
 
-static int all_seeds(struct seen *seen)
+static int all_seeds(unsigned int flags, struct seen *seen)
 {
 	char order[32];
 	uint32_t i;
@@ -52,7 +52,7 @@ static int all_seeds(struct seen *seen)
 	memset(seen, 0, sizeof(*seen));
 	for (i = 0; i < SEEDS && !err; i++) {
 		snprintf(order, sizeof(order), "random:%u", i);
-		err = one_seed(order, seen);
+		err = one_seed(order, flags, seen);
 	}
 	return err;
 }
@@ -61,12 +61,22 @@ TEST(a_get_may_have_the_value_of_a_put_behind_it)
 {
 	struct seen seen;
 
-	ASSERT_OK(all_seeds(&seen));
+	ASSERT_OK(all_seeds(0, &seen));
 	EXPECT_EQ(0, seen.wrong);
 	EXPECT_EQ(SEEDS, seen.older + seen.newer);
 	/* both are met: 64 tries of one half each */
 	EXPECT_LT(0, seen.newer);
 	EXPECT_LT(0, seen.older);
+}
+
+/* ... but not if that is posted to come after reads. */
+TEST(a_put_after_reads_passes_none)
+{
+	struct seen seen;
+
+	ASSERT_OK(all_seeds(GDA_AFTER_READS, &seen));
+	EXPECT_EQ(0, seen.wrong);
+	EXPECT_EQ(SEEDS, seen.older);
 }
 
 TEST(without_it_and_in_the_plain_order_it_has_the_older)
@@ -75,7 +85,7 @@ TEST(without_it_and_in_the_plain_order_it_has_the_older)
 	uint32_t i;
 
 	for (i = 0; i < SEEDS; i++)
-		ASSERT_OK(one_seed(i % 2 ? "plain" : NULL, &seen));
+		ASSERT_OK(one_seed(i % 2 ? "plain" : NULL, 0, &seen));
 	EXPECT_EQ(SEEDS, seen.older);
 	EXPECT_EQ(0, seen.wrong);
 }

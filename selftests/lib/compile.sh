@@ -73,10 +73,10 @@ flags_of() { # COMPILER SUFFIX CALL...
 			printf '\t(void)m, (void)s, (void)p, (void)n, (void)to;\n\treturn %s;\n}\n' "$call"
 		done
 	} >"$file"
-	for f in 0 n "GDA_EXCLUSIVE | GDA_DEFER | GDA_NOWAIT | GDA_SYSTEM | GDA_SOLICITED"; do
+	for f in 0 n "GDA_EXCLUSIVE | GDA_DEFER | GDA_NOWAIT | GDA_SYSTEM | GDA_SOLICITED | GDA_AFTER_READS"; do
 		"$cc" "-DF=$f" "${include[@]}" "${warn[@]}" -O2 -S -o /dev/null "$file" || return
 	done
-	for f in "1U << 5" "GDA_DEFER | 1U << 31"; do
+	for f in "1U << 6" "GDA_DEFER | 1U << 31"; do
 		"$cc" "-DF=$f" "${include[@]}" -O2 -S -o /dev/null "$file" 2>"$tmp/why"
 		i=$(grep -c "error:.*a flag that no post knows" "$tmp/why")
 		[ "$i" = $# ] || { [ $# = 1 ] && [ "$i" -gt 0 ]; } || {

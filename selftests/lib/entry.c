@@ -134,6 +134,31 @@ TEST_F(entry, solicited)
 			  fake_entry(self->q, PI + (uint64_t)i)[11]);
 }
 
+/* The fence is in the entry; with a signal, in that of the put. */
+TEST_F(entry, after_reads)
+{
+	struct gda_signal s = { .size = sizeof(s), .op = GDA_SIGNAL_SET, .raddr = RADDR, .rkey = RKEY };
+	const int fenced = GDA_MLX5_CE_ALWAYS | GDA_MLX5_FM_FENCE;
+	struct gda_view *v = &self->q->view;
+	uint8_t data[100] = { 0 };
+
+	gda_put(v, LADDR, LKEY, RADDR, RKEY, 8, GDA_AFTER_READS);
+	gda_put_value(v, RADDR, RKEY, 8, GDA_AFTER_READS | GDA_EXCLUSIVE);
+	gda_get(v, LADDR, LKEY, RADDR, RKEY, 8, GDA_AFTER_READS | GDA_SOLICITED);
+	EXPECT_EQ(fenced, fake_entry(self->q, PI)[11]);
+	EXPECT_EQ(fenced, fake_entry(self->q, PI + 1)[11]);
+	EXPECT_EQ(fenced | GDA_MLX5_SE, fake_entry(self->q, PI + 2)[11]);
+	gda_put_signal(v, LADDR, LKEY, RADDR, RKEY, 8, &s, GDA_AFTER_READS | GDA_SOLICITED);
+	EXPECT_EQ(fenced, fake_entry(self->q, PI + 3)[11]);
+	EXPECT_EQ(GDA_MLX5_CE_ALWAYS | GDA_MLX5_SE, fake_entry(self->q, PI + 4)[11]);
+	/* of an entry of several slots the first, and not the NOP behind it */
+	ASSERT_EQ(PI + 5, gda_put_inline(v, RADDR, RKEY, data, sizeof(data), GDA_AFTER_READS));
+	EXPECT_EQ(fenced, fake_entry(self->q, PI + 5)[11]);
+	EXPECT_EQ(GDA_MLX5_CE_ALWAYS, fake_entry(self->q, PI + 8)[11]);
+	gda_put(v, LADDR, LKEY, RADDR, RKEY, 8, 0);
+	EXPECT_EQ(GDA_MLX5_CE_ALWAYS, fake_entry(self->q, PI + 9)[11]);
+}
+
 TEST_F(entry, I_15_masked_fetch_add)
 {
 	ASSERT_EQ(PI, gda_masked_fetch_add32(&self->q->view, LADDR, LKEY, RADDR, RKEY, 7,

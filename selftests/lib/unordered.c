@@ -245,6 +245,32 @@ TEST_F(unordered, Efa03_a_signal_is_fenced)
 	EXPECT_EQ(0, gda_test(self->v, 3));
 }
 
+/* A post that is to come after reads waits for all before it, and is not posted if it cannot. */
+TEST_F(unordered, after_reads)
+{
+	const unsigned int after = variant->mode | GDA_AFTER_READS;
+	struct gda_peer to = { .target = 5 };
+	struct gda_signal s = {
+		.size = sizeof(s), .op = GDA_SIGNAL_SET, .raddr = 0x3000, .rkey = 0x3400, .value = 1,
+	};
+
+	EXPECT_EQ(0, put(self->v, after));
+	/* what is deferred is rung first */
+	post(self->v, 1, 0, variant->mode | GDA_DEFER);
+	EXPECT_EQ(-EAGAIN, put(self->v, after));
+	EXPECT_EQ(2, (uint16_t)self->q->db);
+	EXPECT_EQ(-ETIMEDOUT, post(self->v, 0, 0, after));
+	EXPECT_EQ(-ETIMEDOUT, gda_put_to(self->v, &to, 1, 2, 3, 4, 5, after));
+	EXPECT_EQ(-ETIMEDOUT, gda_put_signal(self->v, 1, 2, 3, 4, 5, &s, after));
+	EXPECT_EQ(-EOPNOTSUPP, gda_fetch_add(self->v, 1, 2, 3, 4, 5, after));
+	EXPECT_EQ(2, self->v->reserved);
+	complete(self->q, 1, GDA_EFA_OK);
+	EXPECT_EQ(-EAGAIN, put(self->v, after));
+	/* one that failed is done, too */
+	complete(self->q, 0, GDA_EFA_UNRESPONSIVE);
+	EXPECT_EQ(2, put(self->v, after));
+}
+
 /* A request that is 2^16 tickets behind blocks posts, as a new one would get the same id. */
 TEST_F(unordered, no_id_is_given_twice)
 {

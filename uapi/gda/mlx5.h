@@ -94,6 +94,8 @@ enum gda_mlx5_opcode {
  *	with any other opcode at the poster's own completion.
  * %GDA_MLX5_FM_MASK
  *	Bits 7:5, fence.
+ * %GDA_MLX5_FM_FENCE
+ *	Not before earlier reads and atomics are done, as %IBV_SEND_FENCE in verbs.
  */
 #define GDA_MLX5_CE_MASK	0x0c
 #define GDA_MLX5_CE_ERROR	0x00
@@ -102,6 +104,7 @@ enum gda_mlx5_opcode {
 #define GDA_MLX5_CE_EQE		0x0c
 #define GDA_MLX5_SE		0x02
 #define GDA_MLX5_FM_MASK	0xe0
+#define GDA_MLX5_FM_FENCE	0x80
 
 /**
  * DOC: Arming a CQ

@@ -205,6 +205,8 @@ GDA_SIZED_API int64_t gda_put_chunked(struct gda_view *v, const struct gda_chunk
 			return err;
 		ticket = gda_put(v, cut.liova, cut.lkey, cut.riova, cut.rkey, cut.len,
 				 cut.left ? flags | GDA_DEFER : flags);
+		/* the pieces behind it are after those reads, too */
+		flags &= ~GDA_AFTER_READS;
 	} while (ticket >= 0 && cut.left);
 	return ticket;
 }

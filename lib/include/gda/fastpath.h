@@ -447,20 +447,10 @@ GDA_API int gda_wait_through(struct gda_view *v, int64_t ticket, uint64_t deadli
 /* gda_quiet() where tickets are done in any order: all below @end. */
 GDA_SLOW int gda_quiet_each(struct gda_view *v, uint64_t end, uint64_t deadline)
 {
-	unsigned int polls;
-	int err;
+	int err = gda_wait_below(v, end, deadline);
 
-	for (polls = 1; gda_load_acquire64(&v->done) < end; polls++) {
-		if (polls % GDA_POLLS == 1)
-			gda_flush(v);
-		gda_poll(v, 0);
-		if (gda_load_acquire64(&v->done) >= end)
-			break;
-		gda_rest(v, polls, GDA_RELAX_DONE);
-		err = gda_expired(v, polls, &deadline);
-		if (err)
-			return GDA_HERE(gda_wait_failed(v, (int64_t)gda_load_acquire64(&v->done), err), err);
-	}
+	if (err)
+		return err;
 	return gda_load_acquire64(&v->error_index) == GDA_NO_ERROR ? 0 : -EIO;
 }
 

@@ -18,37 +18,6 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-/**
- * define GDA_EXCLUSIVE - one poster at a time, so no atomic operations
- */
-#define GDA_EXCLUSIVE	(1U << 0)
-/**
- * define GDA_DEFER - leave the doorbell to a later post or gda_flush()
- */
-#define GDA_DEFER	(1U << 1)
-/**
- * define GDA_NOWAIT - a full ring fails with EAGAIN at once, without a bounded wait
- */
-#define GDA_NOWAIT	(1U << 2)
-/**
- * define GDA_SYSTEM - on a GPU, the source is outside of the GPU's memory
- *
- * To be set unless the caller has released the source at system scope. A put releases whatever the
- * caller wrote, at the scope that the queue needs; this makes it system scope.
- */
-#define GDA_SYSTEM	(1U << 3)
-
-/**
- * define GDA_SOLICITED - the completion is a solicited one
- *
- * It signals a CQ that is armed with %GDA_CQ_ARM_SOLICITED: with gda_put_imm() the peer's CQ, with
- * other work the poster's own.
- */
-#define GDA_SOLICITED	(1U << 4)
-
-/* All flags of a post. */
-#define GDA_POST_FLAGS	(GDA_EXCLUSIVE | GDA_DEFER | GDA_NOWAIT | GDA_SYSTEM | GDA_SOLICITED)
-
 #if defined(__has_attribute) && !defined(__CUDACC__)
 #if __has_attribute(error)
 #define GDA_COMPILE_ERROR(text) __attribute__((error(text)))
@@ -442,7 +411,7 @@ GDA_HELPER int64_t gda_post_in(struct gda_sq sq, struct gda_view *v, const struc
 
 	if (err)
 		return err;
-	gda_wqe_store(sq, index, w, flags & GDA_SOLICITED);
+	gda_wqe_store(sq, index, w, flags & GDA_ENTRY_FLAGS);
 	gda_publish(v, sq.dialect, index, w->slots, flags);
 	return (int64_t)index;
 }
@@ -455,21 +424,31 @@ GDA_HELPER int64_t gda_post_as(uint32_t dialect, struct gda_view *v, const struc
 
 	if (err)
 		return err;
-	gda_wqe_store(gda_sq(v, dialect), index, w, flags & GDA_SOLICITED);
+	gda_wqe_store(gda_sq(v, dialect), index, w, flags & GDA_ENTRY_FLAGS);
 	gda_publish(v, dialect, index, w->slots, flags);
 	return (int64_t)index;
+}
+
+GDA_SLOW int gda_post_after(struct gda_view *v, unsigned int flags);
+
+/* What a post in an unordered dialect does first. Return: 0, or a negative errno. */
+GDA_HELPER int gda_post_begin(uint32_t dialect, struct gda_view *v, unsigned int flags)
+{
+	return gda_cqe_unordered(dialect) && flags & GDA_AFTER_READS ? gda_post_after(v, flags) : 0;
 }
 
 GDA_OTHER int64_t gda_post_other(struct gda_view *v, struct gda_wr r, unsigned int flags)
 {
 	uint32_t dialect = gda_wqe_other(v->dialect);
 	struct gda_wqe w = gda_wqe_make(dialect, r);
+	int err;
 
 	if (gda_wqe_too_long(dialect, r.len))
 		return -EMSGSIZE;
 	if (!gda_wqe_has(dialect, r.op))
 		return -EOPNOTSUPP;
-	return gda_post_as(dialect, v, &w, flags);
+	err = gda_post_begin(dialect, v, flags);
+	return err ? err : gda_post_as(dialect, v, &w, flags);
 }
 
 /* Post @r. Return: the ticket, its first slot; or a negative errno. */
@@ -505,6 +484,39 @@ GDA_HELPER void gda_flush_deferred(struct gda_view *v)
 		end = (uint64_t)nop;
 	}
 	gda_max64(&v->flushed, end);
+}
+
+/* Where tickets are done in any order: wait until all below @end are, successfully or not. */
+GDA_SLOW int gda_wait_below(struct gda_view *v, uint64_t end, uint64_t deadline)
+{
+	unsigned int polls;
+	int err;
+
+	for (polls = 1; gda_load_acquire64(&v->done) < end; polls++) {
+		if (polls % GDA_POLLS == 1)
+			gda_flush_deferred(v);
+		gda_poll(v, 0);
+		if (gda_load_acquire64(&v->done) >= end)
+			break;
+		gda_rest(v, polls, GDA_RELAX_DONE);
+		err = gda_expired(v, polls, &deadline);
+		if (err)
+			return GDA_HERE(gda_wait_failed(v, (int64_t)gda_load_acquire64(&v->done), err),
+					err);
+	}
+	return 0;
+}
+
+/* The wait of %GDA_AFTER_READS in a dialect whose executor does not order requests. */
+GDA_SLOW int gda_post_after(struct gda_view *v, unsigned int flags)
+{
+	uint64_t end = gda_handed_out(v);
+
+	if (!(flags & GDA_NOWAIT))
+		return gda_wait_below(v, end, 0);
+	gda_flush_deferred(v);
+	gda_poll(v, flags);
+	return gda_load_acquire64(&v->done) < end ? -EAGAIN : 0;
 }
 
 /*

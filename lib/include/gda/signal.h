@@ -69,7 +69,7 @@ GDA_HELPER int64_t gda_put_signal_as(uint32_t dialect, struct gda_view *v,
 
 	if (err)
 		return err;
-	gda_wqe_store(gda_sq(v, dialect), index, put, 0);
+	gda_wqe_store(gda_sq(v, dialect), index, put, flags & GDA_AFTER_READS);
 	gda_wqe_store(gda_sq(v, dialect), index + put->slots, then, flags & GDA_SOLICITED);
 	gda_publish(v, dialect, index, n, flags);
 	return (int64_t)(index + put->slots);
@@ -83,8 +83,8 @@ GDA_SLOW int64_t gda_put_signal_fenced(uint32_t dialect, struct gda_view *v,
 				       const struct gda_wqe *put, const struct gda_wqe *then,
 				       unsigned int flags)
 {
-	int64_t ticket = gda_post_as(dialect, v, put, flags & ~GDA_SOLICITED);
-	int err;
+	int err = gda_post_begin(dialect, v, flags);
+	int64_t ticket = err ? err : gda_post_as(dialect, v, put, flags & ~GDA_SOLICITED);
 
 	if (ticket < 0)
 		return ticket;

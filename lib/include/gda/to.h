@@ -23,11 +23,15 @@ GDA_OTHER int64_t gda_post_to(struct gda_view *v, const struct gda_peer *peer, s
 {
 	uint32_t dialect = gda_wqe_other(v->dialect);
 	struct gda_wqe w;
+	int err;
 
 	if (!gda_view_unordered(v))
 		return -EOPNOTSUPP;
 	if (gda_wqe_too_long(dialect, r.len))
 		return -EMSGSIZE;
+	err = gda_post_begin(dialect, v, flags);
+	if (err)
+		return err;
 	w = gda_wqe_make(dialect, r);
 	return gda_post_in(gda_sq_to(v, dialect, peer), v, &w, flags);
 }

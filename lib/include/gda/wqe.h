@@ -180,19 +180,19 @@ GDA_HELPER struct gda_wqe gda_wqe_make(uint32_t dialect, struct gda_wr r)
 }
 
 /*
- * Write @w to w->slots slots from @index on, which were reserved, if @on. @solicited: its
- * completion is a solicited one.
+ * Write @w to w->slots slots from @index on, which were reserved, if @on. @flags: of
+ * %GDA_ENTRY_FLAGS.
  */
 GDA_HELPER void gda_wqe_store_if(uint32_t on, struct gda_sq sq, uint64_t index,
-				 const struct gda_wqe *w, unsigned int solicited)
+				 const struct gda_wqe *w, unsigned int flags)
 {
-	GDA_WQE_FILLS(sq.dialect, wqe_store_if, w, on, sq, index, solicited);
+	GDA_WQE_FILLS(sq.dialect, wqe_store_if, w, on, sq, index, flags);
 }
 
 GDA_HELPER void gda_wqe_store(struct gda_sq sq, uint64_t index, const struct gda_wqe *w,
-			      unsigned int solicited)
+			      unsigned int flags)
 {
-	gda_wqe_store_if(1, sq, index, w, solicited);
+	gda_wqe_store_if(1, sq, index, w, flags);
 }
 
 /* Does the dialect have the operation @op, enum gda_op? The first has all. */

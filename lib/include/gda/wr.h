@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work requests of posters, independent of the dialect, and the queue that holds their entries. A
- * dialect encodes a work request (gda/wqe.h), and the executor decodes it into an equivalent struct
- * gda_work. Constants fold: a request that is made and posted in one place is never stored as a
- * struct gda_wr.
+ * Work requests of posters, independent of the dialect, the flags of a post, and the queue that holds
+ * the entries. A dialect encodes a work request (gda/wqe.h), and the executor decodes it into an
+ * equivalent struct gda_work. Constants fold: a request that is made and posted in one place is never
+ * stored as a struct gda_wr.
  *
  * Included by gda/wqe.h; programs call gda/fastpath.h.
  */
@@ -16,6 +16,54 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/**
+ * define GDA_EXCLUSIVE - one poster at a time, so no atomic operations
+ */
+#define GDA_EXCLUSIVE	(1U << 0)
+/**
+ * define GDA_DEFER - leave the doorbell to a later post or gda_flush()
+ */
+#define GDA_DEFER	(1U << 1)
+/**
+ * define GDA_NOWAIT - a full ring fails with EAGAIN at once, without a bounded wait
+ */
+#define GDA_NOWAIT	(1U << 2)
+/**
+ * define GDA_SYSTEM - on a GPU, the source is outside of the GPU's memory
+ *
+ * To be set unless the caller has released the source at system scope. A put releases whatever the
+ * caller wrote, at the scope that the queue needs; this makes it system scope.
+ */
+#define GDA_SYSTEM	(1U << 3)
+
+/**
+ * define GDA_SOLICITED - the completion is a solicited one
+ *
+ * It signals a CQ that is armed with %GDA_CQ_ARM_SOLICITED: with gda_put_imm() the peer's CQ, with
+ * other work the poster's own.
+ */
+#define GDA_SOLICITED	(1U << 4)
+
+/**
+ * define GDA_AFTER_READS - not before the gets and atomics that were posted earlier
+ *
+ * Nothing of this post happens before all gets and atomics that were posted to the queue earlier are
+ * done: a put may overwrite what a get reads, or send on what it fetches. With %GDA_CAN_ORDER the
+ * executor sees to it, and the post does not wait. In other dialects the post waits until all that
+ * was posted earlier is done, successfully or not: with %GDA_NOWAIT it returns -EAGAIN instead; else
+ * it waits for at most view->timeout_ns, and returns the error of that wait. Nothing is posted then.
+ *
+ * A put of several pieces, or with a signal behind it, is after those reads as a whole. Calls that
+ * post to a struct gda_view take this flag; those of the front ends and the posters of gda/gpu do
+ * not.
+ */
+#define GDA_AFTER_READS	(1U << 5)
+
+/* All flags of a post, and those that its entry has. */
+#define GDA_POST_FLAGS	(GDA_EXCLUSIVE | GDA_DEFER | GDA_NOWAIT | GDA_SYSTEM | GDA_SOLICITED | \
+			 GDA_AFTER_READS)
+#define GDA_ENTRY_FLAGS	(GDA_SOLICITED | GDA_AFTER_READS)
 
 /**
  * struct gda_sq - a send queue as its entries are written

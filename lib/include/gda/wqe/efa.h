@@ -140,13 +140,13 @@ GDA_HELPER void gda_efa_store_inline(char *to, const struct gda_efa_encoded *w)
 
 /* Store the entry; sq.qpn_be, ah and qkey name its target. */
 GDA_HELPER void gda_efa_wqe_store_if(const struct gda_efa_encoded *w, uint32_t on, struct gda_sq sq,
-				     uint64_t index, unsigned int solicited)
+				     uint64_t index, unsigned int flags)
 {
 	uint64_t phase = index & ((uint64_t)sq.mask + 1) ? GDA_EFA_PHASE : 0;
 	uint64_t ctrl2 = phase | GDA_EFA_FIRST | GDA_EFA_LAST | GDA_EFA_COMPLETE;
 	char *e = gda_efa_slot(sq, index);
 
-	(void)solicited;
+	(void)flags;
 	gda_store_segment_if(on, e, gda_efa_wire((index & 0xffff) | w->head | ctrl2 << 24 |
 						 sq.qpn_be),
 			     gda_efa_wire(w->imm | sq.ah));

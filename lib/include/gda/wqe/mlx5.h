@@ -304,9 +304,10 @@ GDA_HELPER uint64_t gda_mlx5_wqe_early(const struct gda_mlx5_wqe *w, int second)
 
 /* Store the control segment of slot @index, if @on. */
 GDA_HELPER void gda_mlx5_store_ctrl(uint32_t on, struct gda_sq sq, uint64_t index,
-				    const struct gda_mlx5_wqe *w, unsigned int solicited)
+				    const struct gda_mlx5_wqe *w, unsigned int flags)
 {
-	uint32_t ce = GDA_MLX5_CE_ALWAYS | (solicited ? GDA_MLX5_SE : 0);
+	uint32_t ce = GDA_MLX5_CE_ALWAYS | (flags & GDA_SOLICITED ? GDA_MLX5_SE : 0) |
+		      (flags & GDA_AFTER_READS ? GDA_MLX5_FM_FENCE : 0);
 	uint32_t first = gda_wire_index(index) | gda_be32(w->opcode);
 
 	gda_store_segment_if(on, gda_mlx5_slot(sq, index),
@@ -319,11 +320,11 @@ GDA_HELPER void gda_mlx5_store_ctrl(uint32_t on, struct gda_sq sq, uint64_t inde
  * them nevertheless, so that the whole cache line is written; a GPU does not.
  */
 GDA_HELPER void gda_mlx5_store_slot(uint32_t on, struct gda_sq sq, uint64_t index,
-				    const struct gda_mlx5_wqe *w, unsigned int solicited)
+				    const struct gda_mlx5_wqe *w, unsigned int flags)
 {
 	char *entry = gda_mlx5_slot(sq, index);
 
-	gda_mlx5_store_ctrl(on, sq, index, w, solicited);
+	gda_mlx5_store_ctrl(on, sq, index, w, flags);
 	if (GDA_HERE(1, w->ds > 1))
 		gda_store_segment_if(on, entry + 16, w->seg[0][0], w->seg[0][1]);
 	if (GDA_HERE(1, w->ds != 1))
@@ -354,18 +355,18 @@ GDA_HELPER void gda_mlx5_store_inline(struct gda_sq sq, uint64_t index,
  * completions name first slots and the consumer index advances by completions.
  */
 GDA_HELPER void gda_mlx5_store_long(struct gda_sq sq, uint64_t index,
-				    const struct gda_mlx5_wqe *w, unsigned int solicited)
+				    const struct gda_mlx5_wqe *w, unsigned int flags)
 {
 	struct gda_wr r = gda_wr_nop();
 	struct gda_mlx5_wqe nop;
 	uint32_t end = (w->ds + 3) & ~3U, ds;
 
 	if (w->src) {
-		gda_mlx5_store_ctrl(1, sq, index, w, solicited);
+		gda_mlx5_store_ctrl(1, sq, index, w, flags);
 		gda_store_segment(gda_mlx5_segment(sq, index, 1), w->seg[0][0], w->seg[0][1]);
 		gda_mlx5_store_inline(sq, index, w);
 	} else {
-		gda_mlx5_store_slot(1, sq, index, w, solicited);
+		gda_mlx5_store_slot(1, sq, index, w, flags);
 		gda_store_segment(gda_mlx5_segment(sq, index, 4), w->seg[3][0], w->seg[3][1]);
 	}
 	for (ds = w->ds; ds < end; ds++)
@@ -375,12 +376,12 @@ GDA_HELPER void gda_mlx5_store_long(struct gda_sq sq, uint64_t index,
 }
 
 GDA_HELPER void gda_mlx5_wqe_store_if(const struct gda_mlx5_wqe *w, uint32_t on, struct gda_sq sq,
-				      uint64_t index, unsigned int solicited)
+				      uint64_t index, unsigned int flags)
 {
 	if (w->slots == 1)
-		gda_mlx5_store_slot(on, sq, index, w, solicited);
+		gda_mlx5_store_slot(on, sq, index, w, flags);
 	else if (on)
-		gda_mlx5_store_long(sq, index, w, solicited);
+		gda_mlx5_store_long(sq, index, w, flags);
 }
 
 /* Bit 31 of a length marks inline bytes, so it is no part of the length. */

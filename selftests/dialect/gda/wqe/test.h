@@ -117,7 +117,7 @@ GDA_HELPER void gda_test_store_entry(struct gda_sq sq, uint64_t index, struct ph
 }
 
 GDA_HELPER void gda_test_wqe_store_if(const struct gda_test_wqe *w, uint32_t on, struct gda_sq sq,
-				      uint64_t index, unsigned int solicited)
+				      uint64_t index, unsigned int flags)
 {
 	const char *more = w->src ? (const char *)w->src : (const char *)w->operand;
 	uint32_t len = w->src ? w->e.len : (uint32_t)sizeof(w->operand), at;
@@ -125,7 +125,7 @@ GDA_HELPER void gda_test_wqe_store_if(const struct gda_test_wqe *w, uint32_t on,
 
 	if (!on)
 		return;
-	e.flags |= solicited ? PH_SOLICITED : 0;
+	e.flags |= flags & GDA_SOLICITED ? PH_SOLICITED : 0;
 	gda_test_store_entry(sq, index, e);
 	if (w->slots == 1)
 		return;
