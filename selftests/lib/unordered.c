@@ -217,6 +217,19 @@ TEST_F(unordered, a_wait_for_all_before_has_their_errors)
 	EXPECT_EQ(-EIO, gda_test_through(self->v, 5));
 }
 
+/* The newest error answers for all later tickets, until it is forgotten. */
+TEST_F(unordered, an_error_that_is_long_ago)
+{
+	uint64_t i;
+
+	for (i = 0; i < 3 + GDA_TICKETS_KNOWN; i++) {
+		ASSERT_EQ(i, put(self->v, variant->mode));
+		complete(self->q, i, i < 2 ? GDA_EFA_UNRESPONSIVE : GDA_EFA_OK);
+		ASSERT_EQ(i < 2 + GDA_TICKETS_KNOWN ? -EIO : 1,
+			  gda_test_through(self->v, (int64_t)i));
+	}
+}
+
 /* A signal is not posted before all that it reports is done. */
 TEST_F(unordered, Efa03_a_signal_is_fenced)
 {

@@ -363,7 +363,7 @@ GDA_API int gda_wait(struct gda_view *v, int64_t ticket, uint64_t deadline)
 GDA_SLOW int gda_test_through_each(struct gda_view *v, int64_t ticket)
 {
 	uint32_t dialect = gda_wqe_other(v->dialect);
-	uint64_t index = (uint64_t)ticket, i;
+	uint64_t index = (uint64_t)ticket, i, failed;
 
 	if (ticket < 0)
 		return (int)ticket;
@@ -376,7 +376,10 @@ GDA_SLOW int gda_test_through_each(struct gda_view *v, int64_t ticket)
 	}
 	if (gda_load_acquire64(&v->error_index) == GDA_NO_ERROR)
 		return 1;
-	/* the first error that was seen may be of a later ticket */
+	/* later tickets than the newest that failed need no search: older ones are forgotten first */
+	failed = gda_load_relaxed64(&v->failed);
+	if (failed && failed - 1 <= index)
+		return gda_cqe_outcome(dialect, v, failed - 1) < 0 ? -EIO : 1;
 	i = index > GDA_TICKETS_KNOWN ? index - GDA_TICKETS_KNOWN : 0;
 	for (; i <= index; i++)
 		if (gda_cqe_outcome(dialect, v, i) < 0)

@@ -191,6 +191,7 @@ struct gda_peer {
  * @done: unordered: all tickets below are done
  * @ahead: unordered: tickets beyond @done that are done, of whoever is the reaper
  * @reaper: unordered: 1 while a thread takes entries
+ * @failed: unordered: the newest ticket that failed, plus 1; 0: none did
  * @deferred: 2 * (index + 1) of the newest deferred post, plus 1 if it was exclusive
  * @flushed: everything below was rung by a flush
  * @offer: GPU: the slot at which the poster that takes the combining role goes on; 0: the role is
@@ -235,6 +236,7 @@ struct gda_view {
 	uint64_t done;
 	uint32_t ahead;
 	uint32_t reaper;
+	uint64_t failed;
 
 	uint64_t deferred __attribute__((aligned(128)));
 	uint64_t flushed;

@@ -236,7 +236,11 @@ GDA_SLOW void gda_efa_outcome(struct gda_view *v, uint64_t ticket, uint32_t stat
 {
 	gda_efa_set_mark(v, GDA_EFA_FAILED, ticket, status != GDA_EFA_OK);
 	gda_efa_set_mark(v, GDA_EFA_UNDONE, ticket, status == GDA_EFA_FLUSHED);
-	if (status == GDA_EFA_OK || gda_load_relaxed64(&v->error_index) != GDA_NO_ERROR)
+	if (status == GDA_EFA_OK)
+		return;
+	if (ticket >= v->failed)
+		gda_store_relaxed64(&v->failed, ticket + 1);
+	if (gda_load_relaxed64(&v->error_index) != GDA_NO_ERROR)
 		return;
 	gda_store_relaxed64(&v->error, status);
 	gda_store_release64(&v->error_index, ticket);
