@@ -376,7 +376,7 @@ GDA_SLOW int gda_test_through_each(struct gda_view *v, int64_t ticket)
 	}
 	if (gda_load_acquire64(&v->error_index) == GDA_NO_ERROR)
 		return 1;
-	/* later tickets than the newest that failed need no search: older ones are forgotten first */
+	/* for later tickets than the newest that failed: older ones are forgotten first */
 	failed = gda_load_relaxed64(&v->failed);
 	if (failed && failed - 1 <= index)
 		return gda_cqe_outcome(dialect, v, failed - 1) < 0 ? -EIO : 1;

@@ -501,8 +501,8 @@ GDA_SLOW int gda_wait_below(struct gda_view *v, uint64_t end, uint64_t deadline)
 		gda_rest(v, polls, GDA_RELAX_DONE);
 		err = gda_expired(v, polls, &deadline);
 		if (err)
-			return GDA_HERE(gda_wait_failed(v, (int64_t)gda_load_acquire64(&v->done), err),
-					err);
+			return GDA_HERE(gda_wait_failed(v, (int64_t)gda_load_acquire64(&v->done),
+							err), err);
 	}
 	return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work requests of posters, independent of the dialect, the flags of a post, and the queue that holds
- * the entries. A dialect encodes a work request (gda/wqe.h), and the executor decodes it into an
- * equivalent struct gda_work. Constants fold: a request that is made and posted in one place is never
- * stored as a struct gda_wr.
+ * Work requests of posters, independent of the dialect, the flags of a post, and the queue that
+ * holds the entries. A dialect encodes a work request (gda/wqe.h), and the executor decodes it into
+ * an equivalent struct gda_work. Constants fold: a request that is made and posted in one place is
+ * never stored as a struct gda_wr.
  *
  * Included by gda/wqe.h; programs call gda/fastpath.h.
  */
@@ -48,11 +48,12 @@ extern "C" {
 /**
  * define GDA_AFTER_READS - not before the gets and atomics that were posted earlier
  *
- * Nothing of this post happens before all gets and atomics that were posted to the queue earlier are
- * done: a put may overwrite what a get reads, or send on what it fetches. With %GDA_CAN_ORDER the
- * executor sees to it, and the post does not wait. In other dialects the post waits until all that
- * was posted earlier is done, successfully or not: with %GDA_NOWAIT it returns -EAGAIN instead; else
- * it waits for at most view->timeout_ns, and returns the error of that wait. Nothing is posted then.
+ * Nothing of this post happens before all gets and atomics that were posted to the queue earlier
+ * are done: a put may overwrite what a get reads, or send on what it fetches. With %GDA_CAN_ORDER
+ * the executor sees to it, and the post does not wait. In other dialects the post waits until all
+ * that was posted earlier is done, successfully or not: with %GDA_NOWAIT it returns -EAGAIN
+ * instead; else it waits for at most view->timeout_ns, and returns the error of that wait. Nothing
+ * is posted then.
  *
  * A put of several pieces, or with a signal behind it, is after those reads as a whole. Calls that
  * post to a struct gda_view take this flag; those of the front ends and the posters of gda/gpu do
