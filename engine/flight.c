@@ -109,6 +109,7 @@ u64 gda_flight_begin(struct gda_flight *f)
 {
 	struct gda_flight_request *r = gda_flight_request(f, f->tail);
 	struct gda_engine_qp *front = &f->front;
+	u64 ticket;
 
 	r->index = front->ci;
 	r->len = front->work.remote.len;
@@ -122,7 +123,9 @@ u64 gda_flight_begin(struct gda_flight *f)
 		gda_engine_record_fetched(f->q, &front->work, front->ci);
 	gda_engine_advance(front);
 	f->decoded = false;
-	return f->tail++;
+	ticket = f->tail;
+	WRITE_ONCE(f->tail, ticket + 1);
+	return ticket;
 }
 
 void gda_flight_done(struct gda_flight *f, u64 ticket, struct gda_status st)
@@ -213,7 +216,7 @@ u32 gda_flight_leave_done(struct gda_flight *f, u32 wqes)
 			break;
 		}
 	}
-	for (; f->head != f->tail; f->head++) {
+	for (; f->head != f->tail; WRITE_ONCE(f->head, f->head + 1)) {
 		r = gda_flight_request(f, f->head);
 		if (r->state != GDA_FLIGHT_LEFT)
 			break;

@@ -26,7 +26,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "async.h"
-#include "visit.h"
 #include "waiter.h"
 
 #define GDA_ASYNC_TELL	8U
@@ -253,7 +252,7 @@ static int gda_async_carry(struct gda_inproc_async *async, const struct gda_work
 
 	if (q->dialect->named) {
 		/* routing completes the local key */
-		gda_work_copy(&q->work, w);
+		q->work = *w;
 		w = &q->work;
 	}
 	st = gda_async_route(q, &peer);

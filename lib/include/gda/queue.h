@@ -431,7 +431,7 @@ GDA_HELPER int64_t gda_post_as(uint32_t dialect, struct gda_view *v, const struc
 
 GDA_SLOW int gda_post_after(struct gda_view *v, unsigned int flags);
 
-/* What a post in an unordered dialect does first. Return: 0, or a negative errno. */
+/* Begin a post: an unordered dialect has no fence, so wait here. Return: 0, or a negative errno. */
 GDA_HELPER int gda_post_begin(uint32_t dialect, struct gda_view *v, unsigned int flags)
 {
 	return gda_cqe_unordered(dialect) && flags & GDA_AFTER_READS ? gda_post_after(v, flags) : 0;
