@@ -216,12 +216,13 @@ u32 gda_flight_leave_done(struct gda_flight *f, u32 wqes)
 			break;
 		}
 	}
-	for (; f->head != f->tail; WRITE_ONCE(f->head, f->head + 1)) {
+	while (f->head != f->tail) {
 		r = gda_flight_request(f, f->head);
 		if (r->state != GDA_FLIGHT_LEFT)
 			break;
 		WRITE_ONCE(q->ci, q->ci + r->slots);
 		f->early -= r->slots;
+		WRITE_ONCE(f->head, f->head + 1);
 	}
 	return n;
 }
