@@ -462,9 +462,10 @@ TEST_F(errors, overwritten_entry)
 	ASSERT_OK(gda_qp_address(peer, &addr));
 	ASSERT_OK(gda_qp_address(q, &back));
 	v = gda_qp_view(q);
-	t = gda_put_value(v, b->mem.iova, b->mem.key, 1, 0);
-	/* the index in the entry; it is not looked at before the queue is connected */
+	/* the index in the entry, before the doorbell: on a fabric only that orders it before its reader */
+	t = gda_put_value(v, b->mem.iova, b->mem.key, 1, GDA_DEFER);
 	((uint8_t *)(uintptr_t)v->sq)[2] ^= 1;
+	gda_flush(v);
 	ASSERT_OK(gda_qp_connect(q, &addr));
 	ASSERT_OK(gda_qp_connect(peer, &back));
 	EXPECT_EQ(-EIO, gda_wait(v, t, 0));
