@@ -78,9 +78,12 @@ static u64 flip_word(struct _test_data_fetch *self, u32 word, u64 flip_bits, u8 
 	struct request r = request_of(self->l, 64, self->m, 128, LEN);
 	u8 *to = self->m->pages[0];
 	u64 i, bad = 0, seen[2] = { 0, 0 }, legal;
+	struct gda_efa_wide_wqe e;
 	struct flip f;
 
-	encode((void *)self->a->sq, self->bytes, 0, &r);
+	/* by bytes, for the same memory is read as words */
+	encode(&e, self->bytes, 0, &r);
+	memcpy(self->a->sq, &e, self->bytes);
 	legal = ((u64 *)(void *)self->a->sq)[word];
 	if (flip_start(&f, (u64 *)(void *)self->a->sq + word, legal ^ htole64(flip_bits)))
 		return ~0ULL;
@@ -141,9 +144,10 @@ TEST_F_TIMEOUT(fetch, Q3_each_word_flips_while_it_is_read, 600)
 	u64 flips = 0;
 	u32 i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		EXPECT_EQ(0, flip_word(self, rows[i].word, rows[i].bits, rows[i].status, &flips))
 			TH_LOG("row %u", i);
+	}
 	TH_LOG("%llu flips", (unsigned long long)flips);
 }
 

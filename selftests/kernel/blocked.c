@@ -35,6 +35,7 @@ VARIANT(MR_REG_DMABUF);
 VARIANT(REGION_EXPORT);
 VARIANT(MR_REG_PEER);
 VARIANT(QP_QUERY);
+VARIANT(PEER_ADD);
 
 /* Watch one page: for stores to it (@wp), or until somebody provides it. */
 static int watch(void *page, bool wp)

@@ -6,7 +6,7 @@ BUILD ?= build
 
 GDA_KSELFTEST_SHARED := util object post requests group nl efa_queue
 GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) causes move nth reload rxe sweep sweep_map \
-	sweep_memory sweep_ib tenant,$(basename $(notdir $(wildcard selftests/kernel/*.c))))
+	sweep_memory sweep_ib sweep_efa tenant,$(basename $(notdir $(wildcard selftests/kernel/*.c))))
 GDA_KSELFTEST_OBJS := $(GDA_KSELFTEST_SHARED:%=$(BUILD)/selftests/kernel/%.o)
 GDA_KSELFTEST_CFLAGS = $(DEPFLAGS) -D_GNU_SOURCE= -std=gnu11 -O2 $(TEST_DEBUG) -Wall -Wextra -Werror -pthread \
 	-Iuapi -Ilib/include -isystem $(BUILD)/kselftest
@@ -26,7 +26,7 @@ $(addprefix $(BUILD)/selftests/kernel/,executor library): $(BUILD)/lib/libgda.a
 
 # Those that fail what the kernel does.
 NTH_OBJ := $(BUILD)/selftests/kernel/nth.o
-SWEEP_OBJS := $(NTH_OBJ) $(addprefix $(BUILD)/selftests/kernel/,sweep.o sweep_map.o sweep_memory.o sweep_ib.o rxe.o)
+SWEEP_OBJS := $(NTH_OBJ) $(addprefix $(BUILD)/selftests/kernel/,sweep.o sweep_map.o sweep_memory.o sweep_ib.o sweep_efa.o rxe.o)
 SWEEPERS := $(addprefix $(BUILD)/selftests/kernel/,fail_nth fail_ib)
 $(SWEEPERS): KSELFTEST_OWN = $(SWEEP_OBJS)
 $(SWEEPERS): $(SWEEP_OBJS)

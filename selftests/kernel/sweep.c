@@ -2,7 +2,8 @@
 /*
  * The calls that fail_nth sweeps: every way into the modules, with what must be there before
  * the call and how it is taken back. Here are objects; regions are in sweep_map.c,
- * memory of others is in sweep_memory.c, RDMA devices are in sweep_ib.c.
+ * memory of others is in sweep_memory.c, RDMA devices are in sweep_ib.c, queues of another dialect
+ * in sweep_efa.c.
  */
 #include <sys/eventfd.h>
 #include "nl.h"
@@ -300,6 +301,7 @@ static const struct op ops[] = {
 	IOCTL(MR_REG_PEER),
 	IOCTL(DEVICE_INFO),
 	IOCTL(RECORD),
+	IOCTL(PEER_ADD),
 
 	OP(open, .call = call_open, .undo = sweep_undo_fd),
 	OP(close, .prepare = prepare_all, .call = call_close, .cannot_fail = true,
@@ -327,7 +329,7 @@ static const struct op ops[] = {
 const struct op *op_find(const char *name)
 {
 	const struct op *const tables[] = {
-		ops, sweep_map_ops, sweep_memory_ops, sweep_ib_ops,
+		ops, sweep_map_ops, sweep_memory_ops, sweep_ib_ops, sweep_efa_ops,
 	};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)

@@ -61,6 +61,7 @@ void fx_close(struct fx *fx);
 extern const struct op sweep_map_ops[];		/* sweep_map.c */
 extern const struct op sweep_memory_ops[];	/* sweep_memory.c */
 extern const struct op sweep_ib_ops[];		/* sweep_ib.c */
+extern const struct op sweep_efa_ops[];		/* sweep_efa.c */
 
 /* A context; it and a QP, a collapsed CQ of its own and a ring. */
 int sweep_bound(struct fx *fx);

@@ -28,8 +28,11 @@ struct device {
 	struct gda_efa_recv_cqe cq[DEPTH];
 	uint32_t slots[DEPTH];
 	uint64_t marks[GDA_VIEW_MARKS_BYTES / 8];
-	uint64_t db;
-	uint32_t rung;
+	union {
+		uint64_t db;
+		uint16_t index;		/* little-endian */
+	};
+	uint32_t record;
 	/* the device's */
 	struct gda_efa_wide_wqe open[DEPTH];	/* fetched, not carried out */
 	uint32_t nopen;
@@ -57,7 +60,7 @@ static void start(struct device *d, uint64_t seed, bool in_order)
 
 	memset(d, 0, sizeof(*d));
 	attr.sq = d->sq;
-	attr.dbrec = &d->rung;
+	attr.dbrec = &d->record;
 	attr.db = &d->db;
 	attr.cq = d->cq;
 	attr.slots = d->slots;
@@ -85,14 +88,24 @@ static uint32_t below(struct device *d, uint32_t n)
 	return (uint32_t)(d->seed >> 33) % n;
 }
 
+static uint16_t rung(const struct device *d)
+{
+	return gda_efa_le16(__atomic_load_n(&d->index, __ATOMIC_ACQUIRE));
+}
+
+static void ring(struct device *d)
+{
+	__atomic_store_n(&d->index, gda_efa_le16((uint16_t)d->posted), __ATOMIC_RELEASE);
+}
+
 /* --- the device --- */
 
 /* Entries are fetched in order, and only of the lap that the doorbell means. */
 static void fetch(struct device *d)
 {
-	uint16_t rung = (uint16_t)__atomic_load_n(&d->db, __ATOMIC_ACQUIRE);
+	uint16_t end = rung(d);
 
-	while ((uint16_t)d->fetched != rung && d->nopen < DEPTH) {
+	while ((uint16_t)d->fetched != end && d->nopen < DEPTH) {
 		const struct gda_efa_wide_wqe *e = &d->sq[d->fetched % DEPTH];
 
 		if ((e->meta.ctrl2 & GDA_EFA_PHASE) == (d->fetched / DEPTH & 1) &&
@@ -174,7 +187,7 @@ static void post(struct device *d, const uint64_t *from, const uint64_t *to)
 {
 	write_entry(d, d->posted, d->posted / DEPTH, from, to);
 	d->posted++;
-	__atomic_store_n(&d->db, d->posted, __ATOMIC_RELEASE);
+	ring(d);
 }
 
 /* Ours, of the library. */
@@ -345,7 +358,7 @@ TEST_F(schemes, Efa10_deferred_entries_at_the_doorbell)
 		write_entry(d, d->posted, d->posted / DEPTH, &d->source[i], &d->there[i]);
 	}
 	d->posted += 8;
-	d->db = d->posted;
+	ring(d);
 	drain(d);
 	EXPECT_EQ(7, wrong(d, 8));
 	/* ours, of one thread and of several */
@@ -399,7 +412,7 @@ static void *receive(void *arg)
 	struct device *d = r->d;
 
 	while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE) || d->nopen ||
-	       (uint16_t)d->fetched != (uint16_t)__atomic_load_n(&d->db, __ATOMIC_ACQUIRE)) {
+	       (uint16_t)d->fetched != rung(d)) {
 		if (step(d) == &d->there[63]) {
 			r->believed++;
 			r->bad += d->there[0] != value_of(d->there[63]);

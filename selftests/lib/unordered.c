@@ -44,6 +44,15 @@ static struct queue *queue_new(void)
 	return NULL;
 }
 
+/* The index in the doorbell, whose bytes are little-endian. */
+static uint16_t rung(const struct queue *q)
+{
+	uint16_t raw;
+
+	memcpy(&raw, &q->db, sizeof(raw));
+	return gda_efa_le16(raw);
+}
+
 /* As the device, complete the request of @ticket. */
 static void complete(struct queue *q, uint64_t ticket, uint8_t status)
 {
@@ -131,7 +140,7 @@ TEST_F(unordered, entries_byte_by_byte)
 				 (uint32_t)(i / DEPTH), op == 3 ? 8 : 1, op == 2 ? 0xcafe0001 : 0);
 		ASSERT_EQ((int64_t)i, post(self->v, op, value, variant->mode));
 		EXPECT_EQ(0, memcmp(&want, &self->q->sq[i % DEPTH], sizeof(want)));
-		EXPECT_EQ((uint16_t)(i + 1), (uint16_t)self->q->db);
+		EXPECT_EQ((uint16_t)(i + 1), rung(self->q));
 		complete(self->q, i, GDA_EFA_OK);
 	}
 }
@@ -254,7 +263,7 @@ TEST_F(unordered, Efa03_a_signal_is_fenced)
 	/* a bare put behind a put is rung while that may still be under way */
 	put(self->v, variant->mode);
 	gda_put_value(self->v, 0x3000, 0x3400, 1, variant->mode);
-	EXPECT_EQ(5, (uint16_t)self->q->db);
+	EXPECT_EQ(5, rung(self->q));
 	EXPECT_EQ(0, gda_test(self->v, 3));
 }
 
@@ -430,10 +439,10 @@ TEST_F(unordered, Efa10_Efa11_deferred_posts)
 		gda_put(self->v, 0x1000, 0x1200, 0x2000 + 8 * i, 0x3400, 8, variant->mode | GDA_DEFER);
 	/* no entry was overwritten */
 	for (i = 0; i < DEPTH - 1; i++)
-		EXPECT_EQ(0x2000 + 8 * i, self->q->sq[i].remote.addr_lo);
-	EXPECT_EQ(variant->mode & GDA_EXCLUSIVE ? 0 : DEPTH - 1, (uint16_t)self->q->db);
+		EXPECT_EQ(0x2000 + 8 * i, gda_efa_le32(self->q->sq[i].remote.addr_lo));
+	EXPECT_EQ(variant->mode & GDA_EXCLUSIVE ? 0 : DEPTH - 1, rung(self->q));
 	gda_flush(self->v);
-	EXPECT_EQ(DEPTH - 1, (uint16_t)self->q->db);
+	EXPECT_EQ(DEPTH - 1, rung(self->q));
 	for (i = 0; i < DEPTH - 1; i++)
 		complete(self->q, i, GDA_EFA_OK);
 	EXPECT_EQ(0, gda_quiet(self->v, 0));

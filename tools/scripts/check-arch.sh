@@ -5,9 +5,9 @@
 #
 # ARCH is arm64, riscv64, s390x (big-endian), i386 (32 bits) or musl (another C library) [all]. No
 # kernel, RDMA device or PMIx: two QPs of one process put 14 bytes, and gda-send is compiled. For
-# arm64 and s390x the engine's tests run, too: for arm64 with the address and undefined behaviour
-# sanitizers, for s390x with those tests of the library that also hold on big-endian machines. All
-# is built below build/arch; there is one line for each thing that ran.
+# arm64 and s390x the engine's tests and those of the efa dialect run, too: for arm64 with the address
+# and undefined behaviour sanitizers, for s390x with those tests of the library that also hold on
+# big-endian machines. All is built below build/arch; there is one line for each thing that ran.
 #
 # shellcheck disable=SC2034,SC2317	# variables and functions are used by name
 
@@ -17,8 +17,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 failed=0
 engine="engine/bytes engine/decode engine/doorbell engine/access engine/error engine/cq
 	engine/model engine/fetch engine/imm engine/atomic"
-tests_arm64="$engine engine/async_copy engine/flight engine/flight_steps engine/record"
-tests_s390x="$engine lib/device inproc/plain/cq"
+efa="engine/efa engine/efa_fetch lib/unordered lib/schemes inproc/plain/efa inproc/plain/efa_rules"
+tests_arm64="$engine engine/async_copy engine/flight engine/flight_steps engine/record $efa"
+tests_s390x="$engine lib/device inproc/plain/cq $efa"
 # A sanitizer's library does not exist for every machine, and its leak check traces the process,
 # which user emulation does not support.
 sanitized=arm64
