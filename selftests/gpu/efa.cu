@@ -3,12 +3,14 @@
  * Posters of every kind on queues of the efa dialect, which the in-process device executes: in
  * order, and with GDA_ORDER in any. Each thread has cells of its own, keeps several requests in
  * flight, waits for them in another order, and checks what each ticket promises. Queues and data
- * are in host memory that the GPU reaches; view, marks and slot words are in its own. Speaks KTAP.
+ * are in host memory that the GPU reaches; view, marks and slot words are in its own. With
+ * --library the queues are those of gda_cuda_qp_create(), and the data is the GPU's. Speaks KTAP.
  */
 #define GDA_WQE_EFA
 #include <set>
 #include <gda/gda.h>
 #include <gda/gpu/post.h>
+#include <gda/cuda.h>
 #include "ktap.cuh"
 
 #define DEPTH		64U
@@ -305,8 +307,13 @@ static __global__ void run(struct job j)
 	}
 }
 
+/* Are the queues the library's for GPUs, and the memory the GPU's? Else views of the test's own. */
+static bool by_library;
+
 struct side {
 	struct gda_context *ctx;
+	struct gda_cuda *cuda;
+	struct gda_cuda_qp *gpu_qp;
 	struct gda_qp *qp;
 	struct gda_mr *mr;
 	char *mem;
@@ -337,6 +344,21 @@ static void side_open(struct side *s)
 	attr.sq_depth = DEPTH;
 	attr.dialect = GDA_DIALECT_EFA;
 	GDA(gda_open(GDA_DEVICE_INPROC, &s->ctx));
+	if (by_library) {
+		struct gda_cuda_qp_attr gpu = { sizeof(gpu) };
+
+		gpu.sq_depth = DEPTH;
+		gpu.dialect = GDA_DIALECT_EFA;
+		gpu.timeout_ns = 20000000000ULL;
+		GDA(gda_cuda_open(s->ctx, 0, &s->cuda));
+		GDA(gda_cuda_qp_create(s->cuda, &gpu, &s->gpu_qp));
+		s->qp = gda_cuda_qp_base(s->gpu_qp);
+		CUDA(cudaMalloc(&s->mem, SIZE));
+		CUDA(cudaMemset(s->mem, 0, SIZE));
+		CUDA(cudaDeviceSynchronize());
+		GDA(gda_cuda_mr_reg(s->cuda, (uintptr_t)s->mem, SIZE, GDA_ACCESS_ALL, 0, &s->mr));
+		return;
+	}
 	GDA(gda_qp_create(s->ctx, &attr, &s->qp));
 	CUDA(cudaHostAlloc(&s->mem, SIZE, cudaHostAllocDefault));
 	memset(s->mem, 0, SIZE);
@@ -345,10 +367,17 @@ static void side_open(struct side *s)
 
 static void side_close(struct side *s)
 {
-	GDA(gda_qp_destroy(s->qp));
+	if (by_library)
+		GDA(gda_cuda_qp_destroy(s->gpu_qp));
+	else
+		GDA(gda_qp_destroy(s->qp));
 	GDA(gda_mr_dereg(s->mr));
+	gda_cuda_close(s->cuda);
 	gda_close(s->ctx);
-	CUDA(cudaFreeHost(s->mem));
+	if (by_library)
+		CUDA(cudaFree(s->mem));
+	else
+		CUDA(cudaFreeHost(s->mem));
 }
 
 /* The view of @qp, for a GPU. */
@@ -410,7 +439,7 @@ static int run_one(const struct test *t, int)
 	uint32_t threads = t->blocks * t->threads;
 	struct outcome o = {};
 	struct gda_address addr[2];
-	struct side side[2];
+	struct side side[2] = {};
 	struct job j = {};
 
 	for (int i = 0; i < 2; i++) {
@@ -423,7 +452,9 @@ static int run_one(const struct test *t, int)
 	CUDA(cudaMalloc(&j.posters, sizeof(threads)));
 	CUDA(cudaMemcpy(j.posters, &threads, sizeof(threads), cudaMemcpyHostToDevice));
 	CUDA(cudaMemcpyToSymbol(outcome, &o, sizeof(o)));
-	j.v = view_on_gpu(side[0].qp);
+	j.v = by_library ? gda_cuda_qp_view(side[0].gpu_qp) : view_on_gpu(side[0].qp);
+	if (!j.v)
+		return 1;
 	j.lkey = gda_mr_key(side[0].mr);
 	j.rkey = gda_mr_key(side[1].mr);
 	j.wrong = t->wrong;
@@ -435,7 +466,8 @@ static int run_one(const struct test *t, int)
 	       o.done, o.bytes, o.failed, o.flushed, o.refused, o.errors,
 	       o.first);
 	leave_all();
-	CUDA(cudaFree(j.v));
+	if (!by_library)
+		CUDA(cudaFree(j.v));
 	CUDA(cudaFree(j.posters));
 	for (int i = 0; i < 2; i++)
 		side_close(&side[i]);
@@ -444,5 +476,8 @@ static int run_one(const struct test *t, int)
 
 int main(int argc, char **argv)
 {
+	by_library = argc > 1 && !strcmp(argv[1], "--library");
+	argv += by_library;
+	argc -= by_library;
 	return ktap_run(tests, sizeof(tests) / sizeof(tests[0]), argc > 1 ? argv[1] : "", run_one);
 }

@@ -49,6 +49,7 @@ check-gpu: $(addprefix $(GPU_OUT)/,$(GPU_TESTS)) $(LIBTEST_OUT)/gpu ## test: the
 	@$(GPU_OUT)/paths_efa
 	@$(GPU_OUT)/efa
 	@GDA_ORDER=random:1 $(GPU_OUT)/efa
+	@$(GPU_OUT)/efa --library
 	@$(GPU_OUT)/courier
 	@$(GPU_OUT)/copy
 	@$(GPU_OUT)/gin
