@@ -271,6 +271,9 @@ struct gda_exec_mems {
 	const struct gda_mem *local[GDA_ENGINE_MAX_SGE];
 };
 
+/* gda_exec_scope.to.number before any responder is known: no QP has this number. */
+#define GDA_EXEC_UNNAMED	(~0U)
+
 /* Values that stay the same for one visit. */
 struct gda_exec_scope {
 	struct gda_engine_qp *peer;	/* the responder, or NULL if there is none */
@@ -278,10 +281,9 @@ struct gda_exec_scope {
 	struct gda_exec_use local;
 	struct gda_exec_use remote;
 	/* of a dialect whose requests name their responder, and not set in others */
-	bool named;		/* @peer is that of @to, and @key is the whole of @short_key */
 	u32 short_key;
-	u32 key;
-	struct gda_target to;
+	u32 key;			/* the whole of @short_key */
+	struct gda_target to;		/* @peer is its queue */
 };
 
 /**

@@ -317,7 +317,7 @@ static int gda_exec_push_imm(struct gda_engine_qp *q, struct gda_exec_scope *sco
 		.byte_cnt = w->remote.len,
 		.uidx_imm = (u64)peer->user_index << 32 | w->imm,
 		.source = q->dialect->named ? q->qpn : 0,
-		.lid = q->dialect->named ? w->target.back : 0,
+		.lid = q->dialect->named ? scope->to.back : 0,
 	};
 
 	if (unlikely(peer->rq))

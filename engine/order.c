@@ -211,7 +211,7 @@ static void gda_order_run(struct gda_order *o, u32 wqes, u32 bytes, struct gda_o
 	int ret;
 
 	gda_exec_begin(o->q, bytes, &scope);
-	scope.named = false;
+	scope.to.number = GDA_EXEC_UNNAMED;
 	while (o->n && t->steps < wqes && o->q->bytes < scope.until && !gda_order_is_over(o)) {
 		at = gda_order_choose(o);
 		ret = gda_order_step(o, at, &scope);

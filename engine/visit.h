@@ -146,16 +146,20 @@ static __always_inline void gda_engine_succeed(struct gda_engine_qp *q, u64 inde
 		gda_engine_record(q, GDA_RECORD_DONE, index, gda_status(GDA_CLASS_NONE, 0));
 	if (q->sent)
 		gda_os_fetch_add64(&q->sent->value, 1);
-	if (w->flags & GDA_WORK_SIGNALED) {
-		/* if the pending completion was solicited, the merged one is, too */
-		q->last.solicited |= (w->flags & GDA_WORK_SOLICITED) != 0;
-		q->last.wr_opcode = w->opcode;
-		q->last.index = index;
-		q->last.byte_cnt = w->remote.len;
-		if (ops->named)
-			q->last.id = w->target.id;
-		gda_engine_complete(q);
+	if (!(w->flags & GDA_WORK_SIGNALED))
+		return;
+	q->last.wr_opcode = w->opcode;
+	q->last.index = index;
+	if (ops->named) {
+		q->last.id = w->target.id;
+		if (unlikely(!gda_host_push(q->cq, &q->last)))
+			gda_engine_overflow(q);
+		return;
 	}
+	/* if the pending completion was solicited, the merged one is, too */
+	q->last.solicited |= (w->flags & GDA_WORK_SOLICITED) != 0;
+	q->last.byte_cnt = w->remote.len;
+	gda_engine_complete(q);
 }
 
 /* Advance ci past q->work, which has its outcome. */
@@ -172,15 +176,14 @@ static __always_inline void gda_engine_advance(struct gda_engine_qp *q)
 static __always_inline bool gda_engine_routed(struct gda_engine_qp *q,
 					      const struct gda_exec_scope *scope)
 {
-	struct gda_target *to = &q->work.target;
+	const struct gda_target *to = &q->work.target;
 	struct gda_sge *sge = &q->work.sge[0];
 
-	if (unlikely(!scope->named || to->number != scope->to.number ||
-		     to->key != scope->to.key || to->handle != scope->to.handle))
+	if (unlikely(to->number != scope->to.number || to->key != scope->to.key ||
+		     to->handle != scope->to.handle))
 		return false;
 	if (unlikely(READ_ONCE(scope->peer->state) == GDA_QP_ERROR))
 		return false;
-	to->back = scope->to.back;
 	if (!q->work.nsge)
 		return true;
 	if (unlikely(sge->key != scope->short_key))
@@ -193,16 +196,17 @@ static __always_inline bool gda_engine_routed(struct gda_engine_qp *q,
 static __always_inline int gda_engine_route(struct gda_engine_qp *q, struct gda_exec_scope *scope,
 					    const struct gda_dialect_ops *ops)
 {
-	struct gda_engine_qp *peer = NULL;
+	struct gda_engine_qp *peer;
 	struct gda_status st;
 	u32 key;
 
 	if (ops->named && likely(gda_engine_routed(q, scope)))
 		return 0;
 	key = q->work.sge[0].key;
+	peer = NULL;
 	st = ops->route(q, &peer);
 	if (ops->named)
-		scope->named = !st.class && q->work.nsge;
+		scope->to.number = GDA_EXEC_UNNAMED;
 	if (unlikely(st.class))
 		return -(int)GDA_STATUS(st.class, st.cause);
 	gda_exec_route(peer, scope);
@@ -210,6 +214,8 @@ static __always_inline int gda_engine_route(struct gda_engine_qp *q, struct gda_
 		scope->short_key = key;
 		scope->key = q->work.sge[0].key;
 		scope->to = q->work.target;
+		if (!q->work.nsge)
+			scope->to.number = GDA_EXEC_UNNAMED;
 	}
 	return 0;
 }
@@ -319,7 +325,7 @@ static __always_inline u32 gda_engine_serve(struct gda_engine_qp *q, u32 wqes, u
 		return gda_recv_flush(q, wqes);
 	gda_exec_begin(q, bytes, &scope);
 	if (ops->named)
-		scope.named = false;
+		scope.to.number = GDA_EXEC_UNNAMED;
 	while (q->pi != q->ci && n < wqes && q->bytes < scope.until) {
 		if (likely(READ_ONCE(q->state) == GDA_QP_READY))
 			gda_engine_step(q, &scope, ops);

@@ -169,7 +169,10 @@ static noinline struct gda_status gda_efa_decode_any(const struct gda_engine_qp 
 	return gda_efa_decode_local(e, (u32)(w >> 48), work);
 }
 
-/* Return: whether the entry is a one-segment write or read with completion and no reserved bit. */
+/*
+ * Return: whether the entry is a one-segment write or read with completion. The caller has seen
+ * that no reserved bit of the other words is set.
+ */
 static __always_inline bool gda_efa_is_common(const struct gda_engine_qp *q, u64 w, u64 head,
 					      u32 len)
 {
@@ -178,10 +181,14 @@ static __always_inline bool gda_efa_is_common(const struct gda_engine_qp *q, u64
 	u64 want = 1ULL << 48 | (GDA_EFA_COMPLETE | phase) << 24 | GDA_EFA_LEGAL;
 	u64 op = w & ops;
 
-	return !((w ^ want) & 0xffff0000ffff0000ULL & ~ops) && op && op != ops &&
+	return !((w ^ want) & 0xffff0000ffff0000ULL & ~ops) &&
+	       op - ((u64)GDA_EFA_READ << 16) <= (u64)(GDA_EFA_WRITE - GDA_EFA_READ) << 16 &&
 	       (u32)head == len && len - 1 < GDA_EFA_MAX_MSG &&
 	       !(head >> (64 - GDA_EFA_LKEY_SHIFT));
 }
+
+static_assert(GDA_EFA_READ == 1 && GDA_EFA_WRITE == 2);
+static_assert(GDA_OP_READ == 3 - GDA_EFA_READ && GDA_OP_WRITE == 3 - GDA_EFA_WRITE);
 
 /* Decode an entry of a queue whose entries have @bytes. */
 static __always_inline struct gda_status gda_efa_decode_as(const struct gda_engine_qp *q,
@@ -189,39 +196,43 @@ static __always_inline struct gda_status gda_efa_decode_as(const struct gda_engi
 {
 	const u64 *slot = gda_efa_slot(q, bytes);
 	u64 w = gda_efa_word(READ_ONCE(slot[0]));
-	u64 path = gda_efa_word(READ_ONCE(slot[1]));
-	u64 key = gda_efa_word(READ_ONCE(slot[2]));
-	u64 id = gda_efa_word(READ_ONCE(slot[3]));
-	u64 remote = gda_efa_word(READ_ONCE(slot[4]));
-	u64 local = READ_ONCE(slot[6]);
-	u64 head = gda_efa_word(local);
-	u64 other = path >> 50 | key >> 32 | (id & 0xffff);
+	u64 word = gda_efa_word(READ_ONCE(slot[1]));
+	u64 other = word >> 50;
+	u64 local, head;
 
-	work->slots = 1;
-	work->imm = (u32)path;
-	work->target.id = id | (w & 0xffff);
-	work->target.number = (u32)(w >> 32) & 0xffff;
-	work->target.key = (u32)key;
-	work->target.handle = (u16)(path >> 32);
-	work->remote.len = (u32)remote;
-	work->remote.key = (u32)(remote >> 32);
+	work->imm = (u32)word;
+	work->target.handle = (u16)(word >> 32);
+	word = gda_efa_word(READ_ONCE(slot[2]));
+	other |= word >> 32;
+	work->target.number = (u16)(w >> 32);
+	work->target.key = (u32)word;
+	word = gda_efa_word(READ_ONCE(slot[3]));
+	other |= word & 0xffff;
+	work->target.id = word | (w & 0xffff);
+	word = gda_efa_word(READ_ONCE(slot[4]));
+	work->remote.len = (u32)word;
+	work->remote.key = (u32)(word >> 32);
 	work->remote.addr = gda_efa_word(READ_ONCE(slot[5]));
+	local = READ_ONCE(slot[6]);
 	work->sge[0].addr = READ_ONCE(slot[7]);
-	if (unlikely(other || !gda_efa_is_common(q, w, head, (u32)remote)))
+	head = gda_efa_word(local);
+	work->slots = 1;
+	if (unlikely(other || !gda_efa_is_common(q, w, head, (u32)word)))
 		return gda_efa_decode_any(q, w, local, other, work);
-	work->op = w >> 16 & GDA_EFA_WRITE ? GDA_OP_WRITE : GDA_OP_READ;
-	work->opcode = w >> 16 & GDA_EFA_OP_MASK;
-	work->flags = GDA_WORK_SIGNALED;
+	w = w >> 16 & GDA_EFA_OP_MASK;
+	work->op = (u8)(3 - w);
 	work->nsge = 1;
 	work->inlined = false;
+	work->opcode = (u8)w;
+	work->flags = GDA_WORK_SIGNALED;
 	work->sge[0].len = (u32)head;
 	work->sge[0].key = (u32)(head >> 32) << GDA_EFA_LKEY_SHIFT;
 	work->sge[0].addr = gda_efa_word(work->sge[0].addr);
 	return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
 }
 
-static struct gda_status gda_efa_decode(const struct gda_engine_qp *q, u32 avail,
-					struct gda_work *work)
+static __always_inline struct gda_status gda_efa_decode(const struct gda_engine_qp *q, u32 avail,
+							struct gda_work *work)
 {
 	(void)avail;
 	return gda_efa_decode_as(q, work, GDA_EFA_SLOT_BYTES);
@@ -289,21 +300,37 @@ static u8 gda_efa_status(struct gda_status st)
 static __always_inline void gda_efa_store(struct gda_engine_cq *cq, u64 *entry, u32 qpn, u64 low,
 					  u64 high)
 {
-	u32 phase = !((u32)cq->producer & cq->depth);
+	u64 phase = (u32)cq->producer & cq->depth ? 0 : 1U << 24;
 
 	WRITE_ONCE(entry[1], gda_efa_word(high));
 	/* pairs with the poller's acquire */
-	smp_store_release(&entry[0], gda_efa_word(low | (u64)phase << 24 | (u64)(qpn & 0xffff) << 32));
+	smp_store_release(&entry[0], gda_efa_word(low | phase | (u64)(u16)qpn << 32));
 	cq->producer++;
 }
 
-/* Write the receive completion of a peer's write with immediate. */
-static noinline bool gda_efa_finish_imm(struct gda_engine_cq *cq, const struct gda_completion *c,
-					u64 *entry)
+/* Write the completion of a request. @status is the dialect's. */
+static __always_inline void gda_efa_finish_sent(struct gda_engine_cq *cq,
+						const struct gda_completion *c, u64 *entry,
+						u64 status)
+{
+	u64 low = (u16)c->id | status << 16 | GDA_EFA_CQE_SENT << 24 | c->id >> 16 << 48;
+
+	/* the opcode has three bits: others fail before anything is executed */
+	low |= (u64)(c->wr_opcode & 7) << (24 + GDA_EFA_CQE_OP_SHIFT);
+	gda_efa_store(cq, entry, c->qpn, low, c->id >> 32);
+}
+
+/* Write the completion of a request that failed, or the receive completion of a peer's write. */
+static noinline bool gda_efa_finish_rare(struct gda_engine_cq *cq, const struct gda_completion *c,
+					 u64 *entry)
 {
 	u64 flags = GDA_EFA_CQE_RECEIVED | GDA_EFA_CQE_HAS_IMM | GDA_EFA_CQE_UNSOLICITED |
 		    GDA_EFA_WRITE << GDA_EFA_CQE_OP_SHIFT;
 
+	if (c->kind != GDA_COMPLETION_IMM) {
+		gda_efa_finish_sent(cq, c, entry, gda_efa_status(c->status));
+		return true;
+	}
 	if (cq->wide)
 		WRITE_ONCE(entry[2], gda_efa_word(c->byte_cnt >> 16));
 	gda_efa_store(cq, entry, c->qpn, flags << 24 | (u64)c->byte_cnt << 48,
@@ -314,15 +341,10 @@ static noinline bool gda_efa_finish_imm(struct gda_engine_cq *cq, const struct g
 static bool gda_efa_finish(struct gda_engine_cq *cq, const struct gda_completion *c)
 {
 	u64 *entry = (u64 *)cq->entries + (((u32)cq->producer & (cq->depth - 1)) << (1 + cq->wide));
-	u64 flags = GDA_EFA_CQE_SENT | (u64)(c->wr_opcode & 7) << GDA_EFA_CQE_OP_SHIFT;
-	u64 status = 0;
 
-	if (unlikely(c->kind == GDA_COMPLETION_IMM))
-		return gda_efa_finish_imm(cq, c, entry);
-	if (unlikely(c->status.class))
-		status = gda_efa_status(c->status);
-	gda_efa_store(cq, entry, c->qpn, (c->id & 0xffff) | status << 16 | flags << 24 |
-		      (c->id << 32 & 0xffff000000000000ULL), c->id >> 32);
+	if (unlikely(c->kind != GDA_COMPLETION_DONE))
+		return gda_efa_finish_rare(cq, c, entry);
+	gda_efa_finish_sent(cq, c, entry, GDA_EFA_OK);
 	return true;
 }
 
