@@ -63,7 +63,7 @@ $(addprefix $(FUZZ_OUT)/,uapi keys cm): $(OPTIONAL_OUT)/pmix $(OPTIONAL_OUT)/ver
 # GDA_FUZZ="-s SECONDS ..." or "-n RUNS ..." it goes on from there (guest_main.c).
 GUEST_FUZZ_SRC	:= $(addprefix selftests/,fuzz/guest_main.c fuzz/guest.c \
 		   fuzz/guest_buffer.c kernel/util.c kernel/object.c kernel/post.c kernel/requests.c \
-		   kernel/efa_queue.c kernel/nl.c)
+		   kernel/efa_queue.c kernel/post_efa.c kernel/nl.c)
 TEST_VM		+= $(FUZZ_OUT)/replay-guest
 
 $(FUZZ_OUT)/guest: $(GUEST_FUZZ_SRC) selftests/fuzz/guest.h selftests/fuzz/fuzz.h \

@@ -142,9 +142,12 @@ EFA_PROGRAMS	:= $(addprefix gin/efa/,semantics verbs histories) shmem/efa/calls 
 		   $(addprefix async/efa/,copy rows peers random)
 TEST_NATIVE	+= $(foreach o,plain random,$(EFA_PROGRAMS:%=$(EFA_OUT)/$o/%))
 
-# In a guest on the kernel's device.
+# In a guest on the kernel's device; suites of the kernel's selftests that can (selftests/kernel/efa.txt)
+# shorter than on mlx5, unless `make soak` or another says how long.
 EFA_GUEST	:= gin/efa/semantics shmem/efa/calls async/efa/peers
-TEST_VM		+= $(EFA_GUEST:%=$(EFA_OUT)/soft0/%)
+EFA_KERNEL	:= $(addprefix kernel/,$(shell awk '$$2 == "run" { print $$1 }' selftests/kernel/efa.txt))
+EFA_SHORT	:= GDA_STRESS=$$$${GDA_STRESS:-0.1}
+TEST_VM		+= $(addprefix $(EFA_OUT)/soft0/,$(EFA_GUEST) $(EFA_KERNEL))
 
 define EFA_TEST
 $(EFA_OUT)/$1/$3: $(BUILD)/selftests/$3
@@ -155,10 +158,11 @@ endef
 $(eval $(foreach t,$(EFA_PROGRAMS),$(call EFA_TEST,plain,GDA_DEVICE=inproc GDA_ORDER=plain,$t)))
 $(eval $(foreach t,$(EFA_PROGRAMS),$(call EFA_TEST,random,GDA_DEVICE=inproc GDA_ORDER=random:20261128,$t)))
 $(eval $(foreach t,$(EFA_GUEST),$(call EFA_TEST,soft0,,$t)))
+$(eval $(foreach t,$(EFA_KERNEL),$(call EFA_TEST,soft0,$(EFA_SHORT),$t)))
 
 # --- the kernel's selftests, their system calls served by lib/device/inproc ---
 
-INPROC_RAW_OBJ	:= $(addprefix kernel/,util.o nl.o object.o post.o requests.o efa_queue.o) inproc/syscall_shim.o
+INPROC_RAW_OBJ	:= $(addprefix kernel/,util.o nl.o object.o post.o requests.o efa_queue.o post_efa.o) inproc/syscall_shim.o
 INPROC_RAW_WRAP	:= -Wl,--wrap=open,--wrap=close,--wrap=ioctl \
 		   -Wl,--wrap=t_objects_read,--wrap=t_objects_settle
 

@@ -4,6 +4,7 @@
  * and over a QP connected to itself, at random places and sizes, around the ring
  * many times, rung in every way that a legal producer may.
  */
+#include <gda/efa.h>
 #include "gda_fixture.h"
 
 #define LEN	(3UL << 20)
@@ -98,6 +99,7 @@ TEST_F(basic, nop_of_two_segments)
 	uint8_t wqe[T_WQE_MAX];
 	uint64_t index;
 
+	T_NEEDS("GDA_MLX5_NOP");
 	t_encode(wqe, &nop, qp->next, qp->qpc.qpn);
 	wqe[7] = 2;
 	memset(wqe + 16, 0xa5, 16);
@@ -180,6 +182,7 @@ TEST_F(basic, two_segments)
 {
 	struct t_end *a = &self->end[0], *b = &self->end[1];
 
+	T_NEEDS("a second segment");
 	for (int i = 0; i < 200; i++) {
 		uint32_t l0 = 1 + (uint32_t)(t_random(&self->rnd) % 9000);
 		uint32_t l1 = 1 + (uint32_t)(t_random(&self->rnd) % 9000);
@@ -210,11 +213,13 @@ TEST_F(basic, inline_up_to_max)
 	struct gda_query query = { .size = sizeof(query) };
 	struct t_end *a = &self->end[0], *b = &self->end[1];
 	uint8_t data[T_WQE_MAX];
+	uint32_t max;
 
 	ASSERT_OK(t_ioctl(a->fd, GDA_IOC_QUERY, &query));
 	ASSERT_GE(query.max_inline, 8U);
 	ASSERT_LE(query.max_inline, sizeof(data));
-	for (uint32_t len = 1; len <= query.max_inline; len++) {
+	max = t_speaks_efa() ? GDA_EFA_MAX_INLINE : query.max_inline;
+	for (uint32_t len = 1; len <= max; len++) {
 		uint64_t dst = t_random(&self->rnd) % (LEN - len);
 		struct t_wr wr = t_wr_write(&a->mr, 0, &b->mr, dst, len);
 
@@ -268,6 +273,7 @@ TEST_F(basic, atomics)
 {
 	struct t_end *a = &self->end[0], *b = &self->end[1];
 
+	T_NEEDS("GDA_CAN_ATOMIC");
 	for (int i = 0; i < 400; i++) {
 		uint64_t res = 8 * (t_random(&self->rnd) % (LEN / 8));
 		uint64_t tgt = 8 * (t_random(&self->rnd) % (LEN / 8));
@@ -395,6 +401,7 @@ TEST_F(basic, doorbell_alone)
 	struct t_wr nop = { .opcode = GDA_MLX5_NOP };
 	struct t_qp *qp = &self->end[0].qp;
 
+	T_NEEDS("GDA_REGION_DBREC");
 	while (qp->next < 70000) {
 		uint64_t last = 0;
 
@@ -412,6 +419,7 @@ TEST_F(basic, doorbell_may_be_stale)
 	struct t_wr nop = { .opcode = GDA_MLX5_NOP };
 	struct t_qp *qp = &self->end[0].qp;
 
+	T_NEEDS("GDA_REGION_DBREC");
 	for (int i = 0; i < 300; i++) {
 		uint64_t last = t_post(qp, &nop);
 		uint64_t back = t_random(&self->rnd) % 40;

@@ -28,14 +28,6 @@ struct t_efa {
 	void *count_map[2];
 };
 
-/* The target of a request, as GDA_IOC_PEER_ADD returns it. */
-struct t_efa_peer {
-	uint32_t handle;
-	uint16_t ah;
-	uint16_t number;
-	uint32_t qkey;
-};
-
 /* A request of one local segment, or of inline @data. */
 struct t_efa_wr {
 	uint8_t ctrl1;			/* enum gda_efa_op, GDA_EFA_HAS_IMM */
@@ -82,5 +74,13 @@ void t_efa_ring(struct t_efa *q);
 int t_efa_wait(struct t_efa *q, struct t_efa_done *done);
 /* Post, ring and wait: the status of the completion, or a negative errno. */
 int t_efa_run(struct t_efa *q, const struct t_efa_peer *to, const struct t_efa_wr *wr);
+
+/* --- queues of gda_test.h in this dialect (post_efa.c), whose entries are long --- */
+
+/* What GDA_IOC_CQ_CREATE and GDA_IOC_QP_CREATE are told; the QP's CQ is filled in later. */
+void t_qp_efa_attr(uint32_t depth, struct gda_cq_create *cq, struct gda_qp_create *qp);
+int t_connect_efa(struct t_qp *a, struct t_qp *b);
+uint64_t t_post_efa(struct t_qp *qp, const struct t_wr *wr);
+bool t_poll_efa(const struct t_qp *qp, uint64_t index, struct t_done *done);
 
 #endif /* GDA_EFA_QUEUE_H */

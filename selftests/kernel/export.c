@@ -86,7 +86,7 @@ TEST_F(export, M11_read_only_stays_read_only)
 	p = mmap(NULL, buf.length, PROT_READ, MAP_SHARED, buf.fd, 0);
 	ASSERT_NE(MAP_FAILED, p);
 	EXPECT_EQ(-1, mprotect(p, buf.length, PROT_READ | PROT_WRITE));
-	EXPECT_EQ(0xff, p[buf.offset]);
+	EXPECT_EQ(t_speaks_efa() ? 0 : 0xff, p[buf.offset]);
 	munmap(p, buf.length);
 	/* ... and cannot be made writable by registering it. */
 	if (self->query.features[0] & GDA_FEATURE_MR_DMABUF) {
@@ -135,12 +135,13 @@ TEST_F(export, wrong_regions)
 /* Many of one region, gone in any order; each is a file of its own. */
 TEST_F(export, many)
 {
+	static const uint32_t types[] = { GDA_REGION_SQ, GDA_REGION_DB, GDA_REGION_DBREC };
 	struct t_end *a = &self->end[0];
 	struct gda_region_export buf[32];
+	int n = t_speaks_efa() ? 2 : 3;	/* efa has no record */
 
 	for (int i = 0; i < 32; i++) {
-		ASSERT_OK(export_region(a->fd, a->qp.qpc.handle,
-					GDA_REGION_SQ + (uint32_t)i % 3, &buf[i]));
+		ASSERT_OK(export_region(a->fd, a->qp.qpc.handle, types[i % n], &buf[i]));
 	}
 	for (int i = 0; i < 32; i++) {
 		close(buf[i * 13 % 32].fd);

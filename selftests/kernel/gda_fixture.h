@@ -74,6 +74,12 @@ static struct t_objects t_base __attribute__((unused));
 	T_TEARDOWN(name) {}							\
 	FIXTURE_DATA(name)
 
+/* Skip a test for what queues of efa lack: GDA_CAN_*, or another name of uapi/gda or gda/view.h. */
+#define T_NEEDS(what) do {							\
+	if (t_speaks_efa())							\
+		SKIP(return, "queues of efa lack " what);			\
+} while (0)
+
 /* TEST_F() whose body runs in a child: 0, or what CHECK() returns. */
 #define T_CHILD_TEST(fixture, test)						\
 	static int fixture##_##test##_child(void *arg);				\

@@ -144,7 +144,22 @@ void *t_pages(size_t len);		/* anonymous, zeroed, or NULL */
 /* mmap of a region as it wants to be mapped: MAP_FAILED and errno on failure. */
 void *t_map(int fd, const struct gda_region_info *info);
 
-/* A QP with a collapsed CQ of its own, everything mapped. */
+/* The target of a request of efa, as GDA_IOC_PEER_ADD returns it. */
+struct t_efa_peer {
+	uint32_t handle;
+	uint16_t ah;
+	uint16_t number;
+	uint32_t qkey;
+};
+
+/*
+ * Does the environment ask for efa (GDA_DIALECT)? Then t_qp_open() makes queues of that dialect,
+ * which t_connect(), t_post(), t_ring() and t_poll() use as they use those of mlx5 (post_efa.c).
+ */
+bool t_speaks_efa(void);
+#define T_EFA_MAX_DEPTH	16384		/* of such a queue */
+
+/* A QP with a collapsed CQ of its own, or of efa with a ring, everything mapped. */
 struct t_qp {
 	int fd;
 	struct gda_cq_create cqc;
@@ -152,16 +167,23 @@ struct t_qp {
 	uint32_t depth;
 	uint64_t next;			/* index of the next free slot */
 	uint8_t *sq;
-	volatile __be32 *dbrec;		/* [1] is the send record */
+	volatile __be32 *dbrec;		/* [1] is the send record; efa: NULL */
 	volatile __be64 *db;
 	volatile uint8_t *cqe;
 	void *map[4];			/* sq, dbrec, db, cq */
+	struct t_efa_peer to;		/* efa: whom t_connect() named */
 };
+
+static inline bool t_is_efa(const struct t_qp *qp)
+{
+	return qp->qpc.dialect == GDA_DIALECT_EFA;
+}
 
 int t_qp_open(struct t_qp *qp, int fd, uint32_t depth);
 int t_qp_open_on(struct t_qp *qp, int fd, uint32_t depth, const struct gda_cq_create *cq);
 /* A receiver: t_qp_open(), with a ring for the immediates of its peer. */
 int t_qp_open_receiver(struct t_qp *qp, int fd, uint32_t depth, uint32_t recv_cq);
+size_t t_qp_length(const struct t_qp *qp, int i);	/* of map[i] */
 int t_qp_map(struct t_qp *qp);		/* fd, cqc and qpc are filled in */
 void t_qp_unmap(struct t_qp *qp);
 void t_qp_close(struct t_qp *qp);	/* unmap and destroy QP and CQ */
@@ -249,6 +271,8 @@ void t_ring(struct t_qp *qp);
 void t_ring_index(struct t_qp *qp, uint64_t next);
 /* ... by an exchange, which no fault decodes: the page is mapped, and the worker wakes. */
 void t_ring_exchange(struct t_qp *qp);
+/* What t_ring() stores to the doorbell; returns its bytes. */
+size_t t_doorbell(const struct t_qp *qp, uint8_t value[8]);
 /* A ring full of writes from @mem to all of @mr, or reads into it; the last index. */
 uint64_t t_traffic(struct t_qp *qp, const struct t_mr *mem, const struct t_mr *mr, bool read);
 

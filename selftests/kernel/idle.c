@@ -141,16 +141,17 @@ TEST_F(idle, E3_store_by_system_call)
 	ASSERT_EQ(0, pipe(fds));
 	for (unsigned long i = 0; i < t_short(80, 200); i++) {
 		uint64_t index = t_post(qp, &nop);
-		__be64 value = gda_mlx5_doorbell(qp->next, qp->qpc.qpn);
-		struct iovec from = { .iov_base = &value, .iov_len = 8 };
-		struct iovec to = { .iov_base = (void *)(uintptr_t)qp->db, .iov_len = 8 };
+		uint8_t value[8];
+		size_t len = t_doorbell(qp, value);
+		struct iovec from = { .iov_base = value, .iov_len = len };
+		struct iovec to = { .iov_base = (void *)(uintptr_t)qp->db, .iov_len = len };
 
 		t_sleep_ns(i % 3 ? 2 * self->idle_ns : 0);
 		if (i & 1) {
-			ASSERT_EQ(8, write(fds[1], &value, 8));
-			ASSERT_EQ(8, read(fds[0], (void *)(uintptr_t)qp->db, 8));
+			ASSERT_EQ((ssize_t)len, write(fds[1], value, len));
+			ASSERT_EQ((ssize_t)len, read(fds[0], (void *)(uintptr_t)qp->db, len));
 		} else {
-			ASSERT_EQ(8, process_vm_writev(getpid(), &from, 1, &to, 1, 0));
+			ASSERT_EQ((ssize_t)len, process_vm_writev(getpid(), &from, 1, &to, 1, 0));
 		}
 		ASSERT_OK(t_wait(qp, index, NULL)) TH_LOG("round %d", i);
 	}

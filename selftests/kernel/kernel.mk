@@ -4,7 +4,7 @@
 
 BUILD ?= build
 
-GDA_KSELFTEST_SHARED := util object post requests group nl efa_queue
+GDA_KSELFTEST_SHARED := util object post requests group nl efa_queue post_efa
 GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) causes move nth reload rxe sweep sweep_map \
 	sweep_memory sweep_ib sweep_efa tenant,$(basename $(notdir $(wildcard selftests/kernel/*.c))))
 GDA_KSELFTEST_OBJS := $(GDA_KSELFTEST_SHARED:%=$(BUILD)/selftests/kernel/%.o)
@@ -12,6 +12,13 @@ GDA_KSELFTEST_CFLAGS = $(DEPFLAGS) -D_GNU_SOURCE= -std=gnu11 -O2 $(TEST_DEBUG) -
 	-Iuapi -Ilib/include -isystem $(BUILD)/kselftest
 
 TEST_VM += $(addprefix $(BUILD)/selftests/kernel/,$(GDA_KSELFTESTS))
+
+# Each says whether it runs a second time, on queues of efa (selftests/inproc/inproc.mk).
+GDA_KSELFTESTS_LISTED := $(shell sed -n 's/^\([a-z_]\+\)\t.*/\1/p' selftests/kernel/efa.txt)
+ifneq ($(sort $(GDA_KSELFTESTS)),$(sort $(GDA_KSELFTESTS_LISTED)))
+$(error selftests/kernel/efa.txt: no line, or one too many, for $(filter-out $(GDA_KSELFTESTS_LISTED),\
+	$(GDA_KSELFTESTS)) $(filter-out $(GDA_KSELFTESTS),$(GDA_KSELFTESTS_LISTED)))
+endif
 
 $(BUILD)/selftests/kernel/%.o: selftests/kernel/%.c selftests/kernel/kernel.mk
 	@mkdir -p $(@D)

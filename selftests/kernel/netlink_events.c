@@ -49,6 +49,7 @@ TEST_F(events, of_a_pair)
 	uint32_t id[2], qpn[2], handle;
 	uint64_t last;
 
+	T_NEEDS("GDA_IOC_QP_CONNECT");
 	ASSERT_OK(t_pair_open(end, 16, T_PAGE));
 	id[1] = t_nl_my_context(&self->nl);
 	id[0] = id[1] - 1;

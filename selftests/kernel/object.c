@@ -3,7 +3,7 @@
 #include <linux/dma-heap.h>
 #include <linux/udmabuf.h>
 #include <sys/ioctl.h>
-#include "gda_test.h"
+#include "efa_queue.h"
 #include "../kmod/gda_test/ioctl.h"
 
 int t_ioctl(int fd, unsigned long nr, void *arg)
@@ -253,6 +253,11 @@ static const struct gda_region_info *t_qp_info(const struct t_qp *qp, int i)
 	return info[i];
 }
 
+size_t t_qp_length(const struct t_qp *qp, int i)
+{
+	return t_qp_info(qp, i)->length;
+}
+
 int t_qp_map(struct t_qp *qp)
 {
 	uint8_t *at[4];
@@ -260,6 +265,9 @@ int t_qp_map(struct t_qp *qp)
 	for (int i = 0; i < 4; i++) {
 		const struct gda_region_info *info = t_qp_info(qp, i);
 
+		at[i] = NULL;
+		if (!info->length)	/* efa has no record */
+			continue;
 		qp->map[i] = t_map(qp->fd, info);
 		if (qp->map[i] == MAP_FAILED) {
 			qp->map[i] = NULL;
@@ -283,28 +291,35 @@ void t_qp_unmap(struct t_qp *qp)
 	}
 }
 
-static int t_qp_open_with(struct t_qp *qp, int fd, uint32_t depth, const struct gda_cq_create *cq,
-			  uint32_t recv_cq)
+/* Create and map a QP of which all but handles and regions is filled in. */
+static int t_qp_begin(struct t_qp *qp)
 {
 	int err;
 
-	memset(qp, 0, sizeof(*qp));
-	qp->fd = fd;
-	qp->depth = depth;
-	qp->cqc = *cq;
-	qp->qpc = (struct gda_qp_create) {
-		.size = sizeof(qp->qpc), .dialect = GDA_DIALECT_MLX5, .sq_depth = depth,
-		.cq = cq->handle, .recv_cq = recv_cq,
-	};
-	err = t_ioctl(fd, GDA_IOC_QP_CREATE, &qp->qpc);
+	qp->qpc.cq = qp->cqc.handle;
+	err = t_ioctl(qp->fd, GDA_IOC_QP_CREATE, &qp->qpc);
 	if (err)
 		return err;
 	err = t_qp_map(qp);
 	if (!err)
 		return 0;
 	t_qp_unmap(qp);
-	t_destroy(fd, qp->qpc.handle);
+	t_destroy(qp->fd, qp->qpc.handle);
 	return err;
+}
+
+static int t_qp_open_with(struct t_qp *qp, int fd, uint32_t depth, const struct gda_cq_create *cq,
+			  uint32_t recv_cq)
+{
+	memset(qp, 0, sizeof(*qp));
+	qp->fd = fd;
+	qp->depth = depth;
+	qp->cqc = *cq;
+	qp->qpc = (struct gda_qp_create) {
+		.size = sizeof(qp->qpc), .dialect = GDA_DIALECT_MLX5, .sq_depth = depth,
+		.recv_cq = recv_cq,
+	};
+	return t_qp_begin(qp);
 }
 
 int t_qp_open_on(struct t_qp *qp, int fd, uint32_t depth, const struct gda_cq_create *cq)
@@ -325,8 +340,27 @@ int t_qp_open_receiver(struct t_qp *qp, int fd, uint32_t depth, uint32_t recv_cq
 	return err;
 }
 
+static int t_qp_open_efa(struct t_qp *qp, int fd, uint32_t depth)
+{
+	int err;
+
+	memset(qp, 0, sizeof(*qp));
+	qp->fd = fd;
+	qp->depth = depth;
+	t_qp_efa_attr(depth, &qp->cqc, &qp->qpc);
+	err = t_ioctl(fd, GDA_IOC_CQ_CREATE, &qp->cqc);
+	if (err)
+		return err;
+	err = t_qp_begin(qp);
+	if (err)
+		t_destroy(fd, qp->cqc.handle);
+	return err;
+}
+
 int t_qp_open(struct t_qp *qp, int fd, uint32_t depth)
 {
+	if (t_speaks_efa())
+		return t_qp_open_efa(qp, fd, depth);
 	return t_qp_open_receiver(qp, fd, depth, 0);
 }
 
@@ -369,8 +403,11 @@ void t_cq_ring_unmap(struct t_cq_ring *ring)
 
 int t_connect(struct t_qp *a, struct t_qp *b)
 {
-	int err = t_qp_connect(a->fd, a->qpc.handle, b->fd, b->qpc.handle);
+	int err;
 
+	if (t_is_efa(a))
+		return t_connect_efa(a, b);
+	err = t_qp_connect(a->fd, a->qpc.handle, b->fd, b->qpc.handle);
 	if (err || a == b)
 		return err;
 	return t_qp_connect(b->fd, b->qpc.handle, a->fd, a->qpc.handle);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Raw work requests and completions of the mlx5 dialect, for the kernel selftests. */
+/*
+ * Raw work requests and completions for the kernel selftests, of the mlx5 dialect; those of efa are
+ * in post_efa.c.
+ */
 #include <sched.h>
-#include "gda_test.h"
+#include "efa_queue.h"
 
 struct t_wr t_wr_write(const struct t_mr *src, uint64_t src_off,
 		       const struct t_mr *dst, uint64_t dst_off, uint32_t len)
@@ -121,15 +124,40 @@ uint64_t t_post_raw(struct t_qp *qp, const void *wqe, unsigned int slots)
 uint64_t t_post(struct t_qp *qp, const struct t_wr *wr)
 {
 	uint8_t wqe[T_WQE_MAX];
-	unsigned int ds = t_encode(wqe, wr, qp->next, qp->qpc.qpn);
+	unsigned int ds;
 
+	if (t_is_efa(qp))
+		return t_post_efa(qp, wr);
+	ds = t_encode(wqe, wr, qp->next, qp->qpc.qpn);
 	return t_post_raw(qp, wqe, t_slots(ds));
+}
+
+/* The doorbell of efa, which has no record. */
+static volatile uint32_t *t_efa_db(const struct t_qp *qp)
+{
+	return (volatile uint32_t *)(volatile void *)qp->db;
 }
 
 void t_ring_index(struct t_qp *qp, uint64_t next)
 {
+	if (t_is_efa(qp)) {
+		__atomic_store_n(t_efa_db(qp), (uint32_t)next, __ATOMIC_RELEASE);
+		return;
+	}
 	__atomic_store_n(&qp->dbrec[1], gda_mlx5_dbrec(next), __ATOMIC_RELEASE);
 	__atomic_store_n(qp->db, gda_mlx5_doorbell(next, qp->qpc.qpn), __ATOMIC_RELEASE);
+}
+
+size_t t_doorbell(const struct t_qp *qp, uint8_t value[8])
+{
+	const uint32_t next = (uint32_t)qp->next;
+	const __be64 db = gda_mlx5_doorbell(qp->next, qp->qpc.qpn);
+
+	if (t_is_efa(qp))
+		memcpy(value, &next, sizeof(next));
+	else
+		memcpy(value, &db, sizeof(db));
+	return t_is_efa(qp) ? sizeof(next) : sizeof(db);
 }
 
 void t_ring(struct t_qp *qp)
@@ -139,6 +167,10 @@ void t_ring(struct t_qp *qp)
 
 void t_ring_exchange(struct t_qp *qp)
 {
+	if (t_is_efa(qp)) {
+		__atomic_exchange_n(t_efa_db(qp), (uint32_t)qp->next, __ATOMIC_ACQ_REL);
+		return;
+	}
 	__atomic_store_n(&qp->dbrec[1], gda_mlx5_dbrec(qp->next), __ATOMIC_RELEASE);
 	__atomic_exchange_n(qp->db, gda_mlx5_doorbell(qp->next, qp->qpc.qpn), __ATOMIC_ACQ_REL);
 }
@@ -155,7 +187,7 @@ uint64_t t_traffic(struct t_qp *qp, const struct t_mr *mem, const struct t_mr *m
 	return last;
 }
 
-bool t_poll(const struct t_qp *qp, uint64_t index, struct t_done *done)
+static bool t_poll_mlx5(const struct t_qp *qp, uint64_t index, struct t_done *done)
 {
 	const volatile uint32_t *last = (const volatile uint32_t *)(qp->cqe + 60);
 	uint32_t before = __atomic_load_n(last, __ATOMIC_ACQUIRE);
@@ -181,6 +213,11 @@ bool t_poll(const struct t_qp *qp, uint64_t index, struct t_done *done)
 	done->first_vendor = done->error ? err->first_vendor : 0;
 	done->first_error = done->error ? gda_be64_to_cpu(err->first_error) : 0;
 	return (uint16_t)(done->counter - (uint16_t)index) < 0x8000;
+}
+
+bool t_poll(const struct t_qp *qp, uint64_t index, struct t_done *done)
+{
+	return t_is_efa(qp) ? t_poll_efa(qp, index, done) : t_poll_mlx5(qp, index, done);
 }
 
 int t_wait_ns(const struct t_qp *qp, uint64_t index, uint64_t ns, struct t_done *done)

@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <gda/efa.h>
 #include <gda/record.h>
 #include "gda_fixture.h"
 #include "nl.h"
@@ -71,7 +72,7 @@ TEST_F(record, M_04_written_by_the_executor)
 	ASSERT_OK(t_run(&a->qp, &wr, NULL));
 	r = find(ring, RECORDS, GDA_RECORD_DONE, 0);
 	ASSERT_NE(NULL, r);
-	EXPECT_EQ(GDA_MLX5_WRITE, r->opcode);
+	EXPECT_EQ(t_speaks_efa() ? GDA_EFA_WRITE : GDA_MLX5_WRITE, r->opcode);
 	EXPECT_EQ(a->qp.qpc.qpn, r->qpn);
 	EXPECT_EQ(24, r->len);
 	EXPECT_EQ(a->mr.iova + 8, r->laddr);

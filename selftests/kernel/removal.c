@@ -50,7 +50,9 @@ static int told(const struct t_qp *qp, bool moves)
 
 	do {
 		memset(&done, 0, sizeof(done));
-		t_poll(qp, qp->next - 1, &done);
+		/* no request failed; without GDA_CQ_COLLAPSED efa says nothing else */
+		if ((t_poll(qp, qp->next - 1, &done) || !qp->next) && !done.error && t_is_efa(qp))
+			return 0;
 	} while (!done.error && t_now() < until);
 	if (!done.error)
 		return -ETIMEDOUT;
@@ -260,6 +262,7 @@ TEST_F(removal, E4_exports)
 	uint8_t *map[EXPORTS];
 	struct t_mr mr;
 
+	T_NEEDS("GDA_REGION_DBREC");
 	ASSERT_OK(t_pair_open(end, DEPTH, T_PAGE));
 	cq = export_region(end[0].fd, end[0].qp.cqc.handle, GDA_REGION_CQ);
 	ASSERT_LE(0, cq);
@@ -318,6 +321,7 @@ TEST_F_TIMEOUT(removal, E4_exports_against_close, 300)
 	unsigned long rounds = t_short(20, 50);
 	unsigned int seed = 1;
 
+	T_NEEDS("GDA_REGION_DBREC");
 	for (unsigned long i = 0; i < rounds; i++) {
 		struct t_end end[2];
 		int fd[2 * EXPORTS];

@@ -190,8 +190,9 @@ static int tenant(void *arg)
 	if (t_drop(true) || t_pair_open(end, 1024, LEN))
 		return 1;
 	for (int i = 0; i < 2; i++) {
-		found |= marked(end[i].qp.sq, 1024 * 64) || marked((void *)end[i].qp.cqe, T_PAGE);
-		found |= marked(end[i].qp.map[1], T_PAGE);
+		for (int k = 0; k < 4; k++)
+			found |= end[i].qp.map[k] &&
+				 marked(end[i].qp.map[k], t_qp_length(&end[i].qp, k));
 		for (size_t k = 0; k < 1024 * 64; k += 4)
 			memcpy(end[i].qp.sq + k, "\xca\x9a\x51\xe7", 4);
 		for (size_t k = 0; k < LEN; k += 4)

@@ -34,7 +34,8 @@ names=("$@")
 	       wqe ring churn signals module fair library ib_removal kill data record netlink_load
 	       netlink_hostile netlink_wqe signal rxe.sh ib.sh ib_connect isolation fastpath-all
 	       efa_fetch random histories copies fabric soak-cm programs-all shmem/programs shmem/lost
-	       killed.sh)
+	       killed.sh soft0/kernel/{blocked,cgroup,fault,freeze,memory,netlink,netlink_events}
+	       soft0/kernel/{range,suspend,threads,waiters})
 
 # Whole, and rounded up.
 slow=$(awk -v s="$stress" 'BEGIN { n = int(s); print n < s ? n + 1 : n }')
