@@ -37,12 +37,17 @@ static_assert(GDA_INPROC_MAX_QP < GDA_AH_NUMBERS);
 
 int gda_inproc_addresses_create(struct gda_inproc_context *ctx)
 {
-	struct gda_inproc_addresses *a = ctx->addresses ? ctx->addresses : calloc(1, sizeof(*a));
+	struct gda_inproc_addresses *a;
 
-	if (a && !ctx->addresses)
-		a->serial = __atomic_add_fetch(&gda_inproc_serial, 1, __ATOMIC_RELAXED);
+	/* other contexts may be reading the pointer */
+	if (ctx->addresses)
+		return 0;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return -ENOMEM;
+	a->serial = __atomic_add_fetch(&gda_inproc_serial, 1, __ATOMIC_RELAXED);
 	ctx->addresses = a;
-	return a ? 0 : -ENOMEM;
+	return 0;
 }
 
 /* Return: the place where other contexts look up a QP that requests name by number. */
