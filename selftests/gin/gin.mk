@@ -73,5 +73,13 @@ $(GINTEST_OUT)/bench: selftests/gin/bench.c selftests/lib/fake_nic.c $(LIB_OUT)/
 $(GINTEST_OUT)/instructions: selftests/gin/instructions.sh selftests/lib/callgrind.sh $(GINTEST_OUT)/bench
 	install -m 755 $< $@
 
-# On queues of the efa dialect, which complete in any order.
-$(eval $(call suite_programs,gin,efa,semantics verbs histories,selftests/gin/harness.c))
+# On queues of the efa dialect, which complete in any order: run by inproc.mk.
+$(eval $(call suite_programs,gin,efa,semantics verbs histories epochs strong,selftests/gin/harness.c))
+
+# Strong signals there, fenced and by epochs.
+BENCH		+= $(GINTEST_OUT)/efa/strong
+
+# The arithmetic of epochs, on plain memory.
+TEST_NATIVE	+= $(GINTEST_OUT)/plain/epoch
+SOAK_NATIVE	+= $(GINTEST_OUT)/plain/epoch
+$(eval $(call suite_programs,gin,plain,epoch))

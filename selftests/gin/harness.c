@@ -87,6 +87,8 @@ static int g_rank_run(struct gda_comm *ranks, struct gda_context *ctx, const str
 
 	attr.size = sizeof(attr);
 	attr.flags |= run->arrival ? GDA_GIN_ARRIVAL : 0;
+	if (!run->arrival && getenv("GIN_EPOCHS"))
+		attr.flags |= GDA_GIN_EPOCHS;
 	attr.timeout_ns = attr.timeout_ns ? attr.timeout_ns : 20 * G_SECOND;
 	G_OK(gda_gin_create(ranks, ctx, &attr, &r->comm));
 	r->gin = gda_gin_context(r->comm, 0);

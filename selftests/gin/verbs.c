@@ -323,12 +323,13 @@ static int aggregation(struct g_rank *r)
 	return 0;
 }
 
-/* Two entries, or by arrival one; the view counts them. */
+/* Two entries, or by arrival or epochs one; the view counts them. */
 static int entries(struct g_rank *r)
 {
 	struct gda_gin_queue *q = gda_gin_queue(r->gin, r->arrival ? 1 : 0, r->rank);
 	struct gda_wr wr = gda_wr_fetch_add(0, 0, 0, 0, 0);
-	uint64_t add = gda_wqe_make(gda_gin_view(q)->dialect, wr).slots;
+	uint64_t add = gda_gin_by_epochs(r->gin) ? 0 :
+		       gda_wqe_make(gda_gin_view(q)->dialect, wr).slots;
 	uint64_t said = r->gin->flags & GDA_GIN_CHECKED ? add : 0;
 	struct gda_window *w;
 	unsigned char *mem;

@@ -138,9 +138,13 @@ $(eval $(foreach t,$(ORDER_CHOSEN),$(call ORDER_TEST,random,random:20261127,$t))
 # Programs of the front ends that speak efa, on queues of that dialect: in the order of posting, and
 # in any (GDA_ORDER).
 EFA_OUT		:= $(BUILD)/selftests/efa
-EFA_PROGRAMS	:= $(addprefix gin/efa/,semantics verbs histories) shmem/efa/calls \
+EFA_PROGRAMS	:= $(addprefix gin/efa/,semantics verbs histories epochs) shmem/efa/calls \
 		   $(addprefix async/efa/,copy rows peers random)
 TEST_NATIVE	+= $(foreach o,plain random,$(EFA_PROGRAMS:%=$(EFA_OUT)/$o/%))
+
+# Those of gin again, with strong signals by epochs.
+EFA_EPOCHS	:= $(addprefix gin/efa/,semantics verbs histories)
+TEST_NATIVE	+= $(EFA_EPOCHS:%=$(EFA_OUT)/epochs/%)
 
 # In a guest on the kernel's device; suites of the kernel's selftests that can (selftests/kernel/efa.txt)
 # shorter than on mlx5, unless `make soak` or another says how long.
@@ -157,6 +161,7 @@ $(EFA_OUT)/$1/$3: $(BUILD)/selftests/$3
 endef
 $(eval $(foreach t,$(EFA_PROGRAMS),$(call EFA_TEST,plain,GDA_DEVICE=inproc GDA_ORDER=plain,$t)))
 $(eval $(foreach t,$(EFA_PROGRAMS),$(call EFA_TEST,random,GDA_DEVICE=inproc GDA_ORDER=random:20261128,$t)))
+$(eval $(foreach t,$(EFA_EPOCHS),$(call EFA_TEST,epochs,GIN_EPOCHS=1 GDA_DEVICE=inproc GDA_ORDER=random:20261129,$t)))
 $(eval $(foreach t,$(EFA_GUEST),$(call EFA_TEST,soft0,,$t)))
 $(eval $(foreach t,$(EFA_KERNEL),$(call EFA_TEST,soft0,$(EFA_SHORT),$t)))
 

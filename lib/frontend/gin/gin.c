@@ -121,6 +121,8 @@ static int gda_gin_world_create(struct gda_comm *ranks, struct gda_context *ctx,
 	w->attr = *attr;
 	if (gda_cqe_unordered(attr->dialect) && !(attr->flags & GDA_GIN_ARRIVAL))
 		w->attr.flags |= GDA_GIN_SENDERS;
+	else
+		w->attr.flags &= ~GDA_GIN_EPOCHS;
 	w->cuda = attr->cuda;
 	w->place = attr->place;
 	w->view.rank = gda_comm_rank(ranks);
@@ -128,6 +130,8 @@ static int gda_gin_world_create(struct gda_comm *ranks, struct gda_context *ctx,
 	w->view.local = attr->local;
 	w->view.stride = attr->stride;
 	w->endpoints = attr->flags & GDA_GIN_ARRIVAL ? 1 + attr->signals + attr->barriers : 1;
+	if (w->attr.flags & GDA_GIN_EPOCHS)
+		w->endpoints = 2;
 	w->slots = attr->signals + attr->barriers * w->view.nranks;
 	err = attr->local ? 0 : gda_gin_local(ranks, &w->view.local);
 	if (!err)

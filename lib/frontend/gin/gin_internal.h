@@ -28,6 +28,13 @@ struct gda_gin_window {
 	uint64_t gpu;			/* the copy for posters, or 0 */
 };
 
+/* Of a context and a peer. */
+struct gda_gin_epoch_parts {
+	struct gda_gin_epochs epochs;	/* the program has its address */
+	struct gda_counter *counters[2];
+	struct gda_cq *ring;
+};
+
 struct gda_gin_world {
 	struct gda_gin_comm view;	/* first: the program has its address */
 	struct gda_comm *ranks;
@@ -40,6 +47,7 @@ struct gda_gin_world {
 	struct gda_qp **qps;
 	struct gda_qp **mirrors;	/* if the device lacks GDA_FEATURE_LOOPBACK, see queues.c */
 	struct gda_counter **arrivals;	/* signals by arrival: of each slot of each context */
+	struct gda_gin_epoch_parts *epochs;	/* GDA_GIN_EPOCHS: context * nranks + peer */
 	uint64_t *tables;		/* words, resets, shadows and counts of all contexts */
 	uint32_t *checks;
 	uint64_t *memory;		/* written by peers: words, announcements, scratch */
@@ -74,12 +82,28 @@ int gda_gin_agree_attr(struct gda_comm *ranks, const struct gda_gin_attr *attr, 
 
 /* queues.c */
 
-/* The first word of slot @slot: with senders' words a signal has as many as there are ranks. */
+/* Does this rank have queues to @peer? */
+bool gda_gin_connects(const struct gda_gin_world *w, uint32_t peer);
+/*
+ * The first word of slot @slot: with senders' words a signal has as many as there are ranks, and
+ * with epochs one more.
+ */
 uint64_t gda_gin_word_at(const struct gda_gin_world *w, uint64_t slot);
 
 /* Create, connect and describe all queues; collective. */
 int gda_gin_queues_create(struct gda_gin_world *w);
 void gda_gin_queues_destroy(struct gda_gin_world *w);
+
+/* epochs.c; does nothing without GDA_GIN_EPOCHS */
+
+/* How many words of each context it needs in memory that peers write. */
+size_t gda_gin_epochs_words(const struct gda_gin_world *w);
+/* Create what queues need; they follow. */
+int gda_gin_epochs_create(struct gda_gin_world *w);
+/* Write to queue @q where the words of its epochs are. */
+void gda_gin_epochs_describe(struct gda_gin_world *w, struct gda_gin_queue *q, uint32_t context,
+			     uint32_t peer);
+void gda_gin_epochs_destroy(struct gda_gin_world *w);
 
 /* Size of gda_gin_world.tables and .checks, in bytes. */
 static inline size_t gda_gin_tables_bytes(const struct gda_gin_world *w)

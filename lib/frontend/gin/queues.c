@@ -4,6 +4,8 @@
  * has one more for each signal and each barrier, where a counter counts the peers' writes: one
  * counter for all peers of a signal, one for each peer of a barrier.
  *
+ * With epochs there are two, of which peers' writes are counted (epochs.c).
+ *
  * If the device cannot connect a QP to itself, each queue of a rank to itself gets a mirror, a QP
  * that only receives.
  *
@@ -19,7 +21,7 @@
 
 #define GDA_GIN_MAX_QUEUES	(1U << 20)
 
-static bool gda_gin_connects(const struct gda_gin_world *w, uint32_t peer)
+bool gda_gin_connects(const struct gda_gin_world *w, uint32_t peer)
 {
 	uint32_t rank = w->view.rank;
 
@@ -49,6 +51,21 @@ static struct gda_counter *gda_gin_arrivals(const struct gda_gin_world *w, uint3
 	return w->arrivals[(size_t)context * w->slots + slot];
 }
 
+/* Count arrivals, and take immediates, as the kind of signals asks for. */
+static void gda_gin_queue_receives(const struct gda_gin_world *w, uint32_t context,
+				   uint32_t endpoint, uint32_t peer, struct gda_qp_attr *attr)
+{
+	const struct gda_gin_epoch_parts *p;
+
+	if (w->attr.flags & GDA_GIN_ARRIVAL)
+		attr->recv_counter = gda_gin_arrivals(w, context, endpoint, peer);
+	if (!w->epochs)
+		return;
+	p = &w->epochs[(size_t)context * w->view.nranks + peer];
+	attr->recv_counter = p->counters[endpoint];
+	attr->recv_cq = p->ring;
+}
+
 static int gda_gin_queue_create(struct gda_gin_world *w, uint32_t context, uint32_t endpoint,
 				uint32_t peer)
 {
@@ -59,17 +76,18 @@ static int gda_gin_queue_create(struct gda_gin_world *w, uint32_t context, uint3
 		.sq_depth = w->attr.depth,
 		.dialect = w->attr.dialect,
 		.timeout_ns = w->attr.timeout_ns,
-		.recv_counter = gda_gin_arrivals(w, context, endpoint, peer),
 	};
 	int err;
 
 	if (w->cuda)
 		return gda_gin_gpu_queue_create(w, at);
+	gda_gin_queue_receives(w, context, endpoint, peer, &attr);
 	if (w->mirrors && peer == w->view.rank) {
 		err = gda_qp_create(w->ctx, &attr, &w->mirrors[at]);
 		if (err)
 			return gda_because_last(err);
 		attr.recv_counter = NULL;
+		attr.recv_cq = NULL;
 	}
 	err = gda_qp_create(w->ctx, &attr, &w->qps[at]);
 	if (err)
@@ -119,11 +137,12 @@ static int gda_gin_arrivals_create(struct gda_gin_world *w)
 
 uint64_t gda_gin_word_at(const struct gda_gin_world *w, uint64_t slot)
 {
+	uint64_t each = w->view.nranks + !!(w->attr.flags & GDA_GIN_EPOCHS);
 	uint64_t signals = w->attr.signals;
 
 	if (!(w->attr.flags & GDA_GIN_SENDERS))
 		return slot;
-	return slot < signals ? slot * w->view.nranks : slot + signals * (w->view.nranks - 1);
+	return slot < signals ? slot * each : slot + signals * (each - 1);
 }
 
 static int gda_gin_memory_create(struct gda_gin_world *w)
@@ -135,7 +154,7 @@ static int gda_gin_memory_create(struct gda_gin_world *w)
 	int err;
 
 	w->memory_words = gda_gin_word_at(w, w->slots) + (checked ? 2 * (size_t)w->attr.signals : 0) +
-			  (size_t)w->endpoints * w->view.nranks;
+			  gda_gin_epochs_words(w) + (size_t)w->endpoints * w->view.nranks;
 	/* with senders' words there may be more than 32 bits can count */
 	if ((uint64_t)w->memory_words * w->attr.contexts > SIZE_MAX / sizeof(uint64_t))
 		return gda_because(-ENOSPC, "%zu words are too many: use fewer signals",
@@ -187,6 +206,8 @@ static int gda_gin_queues_alloc(struct gda_gin_world *w)
 		err = gda_gin_memory_create(w);
 	if (!err)
 		err = gda_gin_arrivals_create(w);
+	if (!err)
+		err = gda_gin_epochs_create(w);
 	return err ? err : gda_gin_each(w, gda_gin_queue_create);
 }
 
@@ -213,6 +234,7 @@ static void gda_gin_describe(struct gda_gin_world *w, const struct gda_gin_key *
 			q->rkey = peer->key;
 			q->fetched = own + 8 * scratch;
 			q->lkey = gda_mr_key(w->mr);
+			gda_gin_epochs_describe(w, q, c, (uint32_t)(i % w->view.nranks));
 		}
 	}
 }
@@ -348,6 +370,7 @@ void gda_gin_queues_destroy(struct gda_gin_world *w)
 	n = (size_t)w->attr.contexts * w->slots;
 	for (i = 0; w->arrivals && i < n; i++)
 		gda_counter_destroy(w->arrivals[i]);
+	gda_gin_epochs_destroy(w);
 	gda_mr_dereg(w->mr);
 	gda_cuda_pages_free(w->cuda, w->memory_words * w->attr.contexts * sizeof(uint64_t),
 			    w->memory);

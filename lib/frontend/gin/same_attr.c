@@ -76,11 +76,13 @@ static int gda_gin_attr_needs(const struct gda_gin_attr *a)
 		{ GDA_GIN_NEED_STRONG, "GDA_GIN_NEED_STRONG: signals by arrival are weak" },
 		{ GDA_GIN_NEED_ADD, "GDA_GIN_NEED_ADD: signals by arrival take Inc alone" },
 		{ GDA_GIN_NEED_VA, "GDA_GIN_NEED_VA: words of windows are no arrivals" },
+		{ GDA_GIN_EPOCHS, "GDA_GIN_EPOCHS: signals by arrival have no epochs" },
 	};
 	size_t i;
 
 	if (a->flags & ~(GDA_GIN_ARRIVAL | GDA_GIN_NEED_STRONG | GDA_GIN_NEED_ADD |
-			 GDA_GIN_NEED_VA | GDA_GIN_CHECKED | GDA_GIN_SIGNALS_GPU))
+			 GDA_GIN_NEED_VA | GDA_GIN_CHECKED | GDA_GIN_SIGNALS_GPU |
+			 GDA_GIN_EPOCHS))
 		return gda_because(-EOPNOTSUPP,
 				   "flags %#x has unknown bits: clear them, or install a newer libgda",
 				   a->flags);

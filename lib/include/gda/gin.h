@@ -273,27 +273,7 @@ GDA_SLOW int gda_gin_pieces(const struct gda_gin *gin, uint32_t peer, struct gda
 	}
 }
 
-/* Fill in source and destination in @wr. Return: 0; -EFAULT; 1 if there are several pieces. */
-GDA_HELPER int gda_gin_whole(uint32_t peer, const struct gda_gin_transfer *t,
-			     struct gda_gin_wr *wr)
-{
-	if (gda_unlikely(!gda_at_fits(t->remote, t->bytes)) ||
-	    gda_unlikely(!gda_at_fits(t->local, t->bytes)))
-		return -EFAULT;
-	if (gda_unlikely((gda_fixed32(&t->remote.window->pieces) |
-			  gda_fixed32(&t->local.window->pieces)) > 1) ||
-	    gda_unlikely(t->bytes > GDA_CHUNK_MAX))
-		return 1;
-	wr->raddr = gda_fixed64(&gda_window_part(t->remote.window, peer)->iova) + t->remote.offset;
-	wr->rkey = gda_fixed32(&gda_window_part(t->remote.window, peer)->key);
-	wr->laddr = gda_fixed64(&t->local.window->iova) + t->local.offset;
-	wr->lkey = gda_fixed32(&t->local.window->key);
-	wr->bytes = (uint32_t)t->bytes;
-	wr->count = t->count;
-	return 0;
-}
-
-/* The same; if there are several pieces, all but the last one are posted. */
+/* gda_gin_whole(); if there are several pieces, all but the last one are posted. */
 GDA_HELPER int gda_gin_prepare(const struct gda_gin *gin, uint32_t peer,
 			       const struct gda_gin_transfer *t, struct gda_gin_wr *wr,
 			       const struct gda_gin_how *how)
@@ -372,6 +352,11 @@ GDA_HELPER int gda_gin_move_by(struct gda_gin *gin, struct gda_gin_port port, ui
 GDA_SLOW int gda_gin_move_other(struct gda_gin *gin, struct gda_gin_queue *q, uint32_t peer,
 				const struct gda_gin_transfer *t, const struct gda_gin_how *how)
 {
+	if (gda_gin_by_epochs(gin) && !t->get)
+		return gda_gin_epoch_put(gin, q, peer, t, how);
+	/* a get has no epoch; but a deferred put before it is to be rung with it */
+	if (gda_gin_by_epochs(gin))
+		q = gda_gin_epoch_queue(gin, q);
 	return gda_gin_move_by(gin, gda_gin_port_other(q), peer, t, how);
 }
 
@@ -468,6 +453,12 @@ GDA_SLOW int gda_gin_put_value_other(struct gda_gin *gin, struct gda_gin_queue *
 				     struct gda_gin_place dst, struct gda_wr value,
 				     const struct gda_gin_how *how)
 {
+	int err;
+
+	if (gda_gin_by_epochs(gin)) {
+		err = gda_gin_resolve(peer, dst, value.len, &value.raddr, &value.rkey);
+		return err ? err : gda_gin_epoch_one(gin, q, &value, how);
+	}
 	return gda_gin_put_value_by(gin, gda_gin_port_other(q), peer, dst, value, how);
 }
 
@@ -561,6 +552,12 @@ GDA_HELPER int gda_gin_signal_checked(struct gda_gin *gin, uint32_t peer,
 	if (gda_unlikely(err))
 		return err;
 	gda_gin_announce(gin, peer, how);
+	if (gda_gin_by_epochs(gin)) {
+		struct gda_wr nothing = gda_wr_put(0, 0, 0, 0, 0);
+		struct gda_gin_how same = *how;
+
+		return gda_gin_epoch_one(gin, q, &nothing, &same);
+	}
 	if (gda_gin_senders(gin))
 		return gda_gin_signal_fenced(gin, q, -1, how);
 	if (to.set)

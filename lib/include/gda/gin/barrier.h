@@ -9,7 +9,7 @@
 #ifndef GDA_GIN_BARRIER_H
 #define GDA_GIN_BARRIER_H
 
-#include <gda/gin/fenced.h>
+#include <gda/gin/epoch_send.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -110,6 +110,8 @@ GDA_SLOW int gda_gin_barrier_send(const struct gda_gin_barrier *b, uint32_t peer
 
 	if (!q)
 		return -ENOTCONN;
+	if (gda_gin_by_epochs(gin))
+		return gda_gin_epoch_barrier(gin, q, b->index, b->flags, deadline);
 	if (gda_gin_senders(gin))
 		return gda_gin_barrier_fenced(gin, q, b->index, b->flags, deadline);
 	if (!(gin->flags & GDA_GIN_ARRIVAL)) {

@@ -39,7 +39,7 @@ GDA_SLOW int gda_gin_fence_begin(struct gda_gin_queue *q, uint64_t deadline)
 
 GDA_HELPER void gda_gin_fence_end(struct gda_gin_queue *q)
 {
-	gda_exchange32(&q->sending, 0);
+	gda_nic_store32(&q->sending, 0);
 }
 
 /*

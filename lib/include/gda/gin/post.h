@@ -189,6 +189,26 @@ GDA_HELPER void gda_gin_piece(uint32_t self, uint32_t peer, struct gda_gin_trans
 	t->bytes -= span;
 }
 
+/* Fill in source and destination in @wr. Return: 0; -EFAULT; 1 if there are several pieces. */
+GDA_HELPER int gda_gin_whole(uint32_t peer, const struct gda_gin_transfer *t,
+			     struct gda_gin_wr *wr)
+{
+	if (gda_unlikely(!gda_at_fits(t->remote, t->bytes)) ||
+	    gda_unlikely(!gda_at_fits(t->local, t->bytes)))
+		return -EFAULT;
+	if (gda_unlikely((gda_fixed32(&t->remote.window->pieces) |
+			  gda_fixed32(&t->local.window->pieces)) > 1) ||
+	    gda_unlikely(t->bytes > GDA_CHUNK_MAX))
+		return 1;
+	wr->raddr = gda_fixed64(&gda_window_part(t->remote.window, peer)->iova) + t->remote.offset;
+	wr->rkey = gda_fixed32(&gda_window_part(t->remote.window, peer)->key);
+	wr->laddr = gda_fixed64(&t->local.window->iova) + t->local.offset;
+	wr->lkey = gda_fixed32(&t->local.window->key);
+	wr->bytes = (uint32_t)t->bytes;
+	wr->count = t->count;
+	return 0;
+}
+
 /* Make the write of @wr, or the read. */
 GDA_HELPER struct gda_wr gda_gin_wr_of(const struct gda_gin_wr *wr, int get)
 {
@@ -234,8 +254,8 @@ GDA_HELPER struct gda_gin_port gda_gin_port_other(struct gda_gin_queue *q)
 
 /*
  * Where requests complete in any order: wait until the next slot's last put with a counter is done,
- * if it has one, so that its tag need not be waited for with a slot in hand. Another poster may take
- * that slot meanwhile: for that gda_gin_tag() waits, too.
+ * if it has one, so that its tag need not be waited for with a slot in hand. Another poster may
+ * take that slot meanwhile: for that gda_gin_tag() waits, too.
  */
 GDA_SLOW int gda_gin_tag_room(struct gda_gin_queue *q, unsigned int flags)
 {
@@ -247,28 +267,40 @@ GDA_SLOW int gda_gin_tag_room(struct gda_gin_queue *q, unsigned int flags)
 	return done > 0 || done == -EIO || done == -ECANCELED ? 0 : done;
 }
 
-/* Post one write or read. Return: its ticket, or a negative errno. */
-GDA_HELPER int64_t gda_gin_post(const struct gda_gin *gin, struct gda_gin_port port, int get,
-				const struct gda_gin_wr *wr, unsigned int flags)
+/*
+ * Post @r, for the transfer of @wr, or NULL if it ticks no counter. Return: its ticket, or a
+ * negative errno.
+ */
+GDA_HELPER int64_t gda_gin_post_request(const struct gda_gin *gin, struct gda_gin_port port,
+					struct gda_wr r, const struct gda_gin_wr *wr,
+					unsigned int flags)
 {
-	struct gda_wqe w = gda_wqe_make(port.dialect, gda_gin_wr_of(wr, get));
+	struct gda_wqe w = gda_wqe_make(port.dialect, r);
 	struct gda_view *v = gda_gin_view(port.q);
+	int counts = wr && wr->count;
 	uint64_t index;
 	int err;
 
 	gda_check_flags(flags);
-	err = wr->count && gda_cqe_unordered(port.dialect) ? gda_gin_tag_room(port.q, flags) : 0;
+	err = counts && gda_cqe_unordered(port.dialect) ? gda_gin_tag_room(port.q, flags) : 0;
 	if (!err)
 		err = gda_reserve(v, w.slots, &flags, &index);
 	if (err)
 		return err;
-	if (wr->count) {
+	if (counts) {
 		gda_gin_note_source(port.q, index, wr->laddr, wr->bytes);
 		gda_gin_tag(gin, port.q, index, wr->count);
 	}
 	gda_wqe_store(gda_sq(v, port.dialect), index, &w, flags & GDA_SOLICITED);
 	gda_publish(v, port.dialect, index, w.slots, flags);
 	return (int64_t)index;
+}
+
+/* Post one write or read. Return: its ticket, or a negative errno. */
+GDA_HELPER int64_t gda_gin_post(const struct gda_gin *gin, struct gda_gin_port port, int get,
+				const struct gda_gin_wr *wr, unsigned int flags)
+{
+	return gda_gin_post_request(gin, port, gda_gin_wr_of(wr, get), wr, flags);
 }
 
 /* Post a work request that ticks no counter, in the dialect of the queue. */

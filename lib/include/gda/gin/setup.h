@@ -79,6 +79,19 @@ extern "C" {
  * -EOPNOTSUPP.
  */
 #define GDA_GIN_SENDERS		(1U << 6)
+/**
+ * define GDA_GIN_EPOCHS - where queues have no order, a signal does not wait for what it reports
+ *
+ * Such a signal is sent as soon as the verb is called, and the receiver delays it until what it
+ * reports has arrived (gda/gin/epoch.h); %GDA_GIN_WEAK is as strong. A rank then has two queues to
+ * each peer, each with a counter of arrivals, and a ring for its peers' signals. A verb waits only
+ * until the epoch before the one that the last signal has ended is done. On queues with order the
+ * flag has no effect, and gda_gin_create() clears it; not with %GDA_GIN_ARRIVAL.
+ *
+ * Each signal has as many places as gda_gin_attr.depth at a peer that does not read its signals.
+ * When there is none left a signal waits as without this flag.
+ */
+#define GDA_GIN_EPOCHS		(1U << 7)
 
 /**
  * enum gda_gin_connect - the peers to which a rank has queues, besides itself
@@ -109,7 +122,7 @@ enum gda_gin_sharing {
 /**
  * struct gda_gin_attr - attributes of a new communicator (G-28)
  * @size: sizeof(struct gda_gin_attr)
- * @flags: %GDA_GIN_ARRIVAL, %GDA_GIN_SIGNALS_GPU, GDA_GIN_NEED_*
+ * @flags: %GDA_GIN_ARRIVAL, %GDA_GIN_SIGNALS_GPU, %GDA_GIN_EPOCHS, GDA_GIN_NEED_*
  * @contexts: number of channels, each ordered only within itself; 0: 1
  * @depth: slots of each queue, a power of two; 0: 256
  * @sharing: enum gda_gin_sharing, of every context
@@ -160,6 +173,7 @@ struct gda_gin_attr {
  * @behind: %GDA_GIN_SENDERS: ticket of the newest store of such a sum, plus 1; 0: none
  * @sending: %GDA_GIN_SENDERS: 1 while a thread stores a sum
  * @reserved2: 0
+ * @epochs: %GDA_GIN_EPOCHS: struct gda_gin_epochs of the peer
  * @reserved: 0
  * @credited: tags of all slots below were taken
  *
@@ -177,7 +191,8 @@ struct gda_gin_queue {
 	uint64_t behind;
 	uint32_t sending;
 	uint32_t reserved2;
-	uint64_t reserved[6];
+	uint64_t epochs;
+	uint64_t reserved[5];
 	uint64_t credited;
 };
 
@@ -193,7 +208,8 @@ struct gda_gin_queue {
  * @signals: number of signals of the program; those of barriers follow
  * @counters: number of counters
  * @barriers: number of barriers
- * @endpoints: queues to each peer: 1, and with signals by arrival one more per signal and barrier
+ * @endpoints: queues to each peer: 1, and with signals by arrival one more per signal and barrier;
+ *	2 with %GDA_GIN_EPOCHS
  * @abort_word: @abort points here on a CPU
  * @queues: struct gda_gin_queue of endpoint e and rank r at e * @nranks + r
  * @words: for each signal the address of its 64-bit word
@@ -306,9 +322,9 @@ int gda_gin_create_spoken(struct gda_comm *ranks, struct gda_context *ctx,
  * Return: 0; -EINVAL a member is out of its range, the ranks gave different attributes, or
  * @attr.size is too small; -E2BIG @attr is of a later version with members set that this library
  * does not know, or the program's structures are larger than the library's; -EOPNOTSUPP unknown
- * flags, or a GDA_GIN_NEED_* that such signals do not meet (gda_last_error() names it); -ENOSPC,
- * -ENOMEM too many queues; -ENOENT a rank is another process, and the device is in-process; what
- * gda_comm_allgather() returns; the error of another rank.
+ * flags, or flags or a GDA_GIN_NEED_* that its signals do not meet (gda_last_error() names it);
+ * -ENOSPC, -ENOMEM too many queues; -ENOENT a rank is another process, and the device is
+ * in-process; what gda_comm_allgather() returns; the error of another rank.
  */
 GDA_HOST_API int gda_gin_create(struct gda_comm *ranks, struct gda_context *ctx,
 				const struct gda_gin_attr *attr, struct gda_gin_comm **comm)

@@ -15,7 +15,7 @@
 #ifndef GDA_GIN_WAIT_H
 #define GDA_GIN_WAIT_H
 
-#include <gda/gin/post.h>
+#include <gda/gin/epoch_receive.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -171,7 +171,12 @@ GDA_HELPER int gda_gin_senders(const struct gda_gin *gin)
 /* With %GDA_GIN_SENDERS: the number of the word of @sender, for a signal or a barrier behind them. */
 GDA_HELPER uint64_t gda_gin_word_of(const struct gda_gin *gin, uint32_t index, uint32_t sender)
 {
-	return (uint64_t)index * gin->nranks + sender;
+	uint64_t word = (uint64_t)index * gin->nranks + sender;
+
+	/* the words of a signal end with the sum of the epochs that were delivered */
+	if (gda_gin_by_epochs(gin))
+		word += index < gin->signals ? index : gin->signals;
+	return word;
 }
 
 GDA_HELPER uint64_t gda_gin_value(const struct gda_gin_value *value)
@@ -193,6 +198,8 @@ GDA_SLOW int gda_gin_wait_value(const struct gda_gin *gin, const struct gda_gin_
 	for (polls = 1;; polls++) {
 		if (value->counts)
 			gda_gin_progress(gin, polls % GDA_POLLS == 1);
+		else if (gda_gin_by_epochs(gin))
+			gda_gin_deliver(gin);
 		if (gda_gin_reached(least, gda_gin_value(value), value->bits))
 			return 0;
 		if (err)
@@ -213,6 +220,10 @@ GDA_HELPER struct gda_gin_value gda_gin_signal_value(const struct gda_gin *gin, 
 	value.counts = 0;
 	value.words = gda_gin_senders(gin) && signal < gin->signals ? gin->nranks : 1;
 	value.unused = 0;
+	if (gda_gin_by_epochs(gin) && signal < gin->signals) {
+		gda_gin_deliver(gin);
+		value.words++;
+	}
 	return value;
 }
 
