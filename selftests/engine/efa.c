@@ -387,13 +387,17 @@ TEST_F(efa, Q2_a_peer_that_is_not_there_costs_one_request)
 	EXPECT_EQ(4 * 8, self->a->q.bytes);
 }
 
-/* All 2^16 doorbells at each place of the ring's first laps: work, nothing, or an error. */
+/* All 2^16 doorbells around laps, also where 16 and 32 bits wrap: work, nothing, or an error. */
 TEST_F(efa, Q4_every_doorbell)
 {
+	static const u64 laps[] = { 0, 0x8000, 0x10000, 1ULL << 31, 1ULL << 32, 1ULL << 48 };
 	struct gda_ring_scan scan;
-	u32 db, ci;
+	u32 db, n;
 
-	for (ci = 0; ci <= 2 * DEPTH; ci += DEPTH / 2) {
+	for (n = 0; n < 5 * sizeof(laps) / sizeof(laps[0]); n++) {
+		/* two halves of the ring before such a place, and two after it */
+		const u64 ci = laps[n / 5] + (n % 5) * (DEPTH / 2) - (n < 5 ? 0 : DEPTH);
+
 		self->a->q.ci = ci;
 		self->a->q.pi = ci;
 		self->a->q.seen_db = ci;
@@ -401,7 +405,7 @@ TEST_F(efa, Q4_every_doorbell)
 			/* as a producer of 32 bits stores it, and as one of 16 */
 			const __le32 stored = gda_efa_le32(db | (db & 1 ? 0x50000 : 0));
 
-			u32 ahead = (u16)(db - ci);
+			u32 ahead = (u16)(db - (u32)ci);
 
 			memcpy(&self->a->db, &stored, sizeof(stored));
 			self->a->q.dialect->published(&self->a->q, &scan);
@@ -441,6 +445,41 @@ TEST_F(efa, Q10_keys_of_another_domain_do_not_exist)
 	EXPECT_EQ(GDA_EFA_BAD_LKEY, c->status);
 	EXPECT_EQ(GDA_CAUSE_KEY, self->a->q.first.cause);
 	EXPECT_EQ(0, self->a->q.bytes);
+}
+
+/* Keys of 24 bits, all in the long form: those of the domain's own MRs read, and no other. */
+TEST_F(efa, Q10_every_local_key)
+{
+	const char *stress = getenv("GDA_STRESS");
+	const u32 step = stress && strtod(stress, NULL) > 1 ? 1 : 251;
+	struct request r = write_of(self, 0, 0, 8);
+	const struct gda_efa_cqe *c;
+	struct th_mr *mr[32];
+	u32 n, i, other = 0;
+
+	for (i = 0; i < 32; i++)
+		mr[i] = th_mr_new(&self->dev, i & 1 ? &dom_a : &dom_b, r.laddr, 8, GDA_ACCESS_ALL,
+				  12, 0);
+	for (n = 0; n < 1U << 24; n += n < 1U << 16 ? 1 : step) {
+		bool own = n == self->l->mem.key >> GDA_EFA_LKEY_SHIFT;
+
+		for (i = 1; i < 32; i += 2)
+			own |= n == mr[i]->mem.key >> GDA_EFA_LKEY_SHIFT;
+		r.lkey = n;
+		/* a queue that has failed begins anew */
+		self->next = 0;
+		self->a->db = 0;
+		self->a->q.state = GDA_QP_READY;
+		gda_engine_init(&self->a->q);
+		post(self, &r);
+		ring(self);
+		ASSERT_NEXT(c);
+		ASSERT_EQ(own ? GDA_EFA_OK : GDA_EFA_BAD_LKEY, c->status) TH_LOG("key %#x", n);
+		other += !own && self->a->q.bytes;
+	}
+	EXPECT_EQ(0, other);
+	for (i = 0; i < 32; i++)
+		th_mr_free(&self->dev, mr[i]);
 }
 
 TEST_F(efa, an_immediate_for_whom_there_is_no_cq)

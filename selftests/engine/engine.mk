@@ -20,7 +20,7 @@ ETEST_OBJ	:= $(patsubst engine/%.c,$(ETEST_OUT)/obj/engine/%.o,$(ETEST_SRC)) \
 
 TEST_NATIVE	+= $(ETEST_NAMES:%=$(ETEST_OUT)/%)
 # 10^9 flips
-SOAK_NATIVE	+= $(ETEST_OUT)/efa_fetch
+SOAK_NATIVE	+= $(ETEST_OUT)/efa_fetch $(ETEST_OUT)/efa
 
 BENCH		+= $(ETEST_OUT)/bench-instructions
 BENCH_NATIVE	+= $(ETEST_OUT)/bench-instructions

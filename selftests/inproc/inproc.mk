@@ -5,7 +5,8 @@
 # sanitizers; and so does every kernel selftest that does not need the kernel.
 
 INPROC_OUT	:= $(BUILD)/selftests/inproc
-INPROC_TESTS	:= data errors threads cq rnr signal shared_cq record explain explain_causes waited efa efa_rules
+INPROC_TESTS	:= data errors threads cq rnr signal shared_cq record explain explain_causes waited efa efa_rules \
+		   efa_guess
 INPROC_FLAGS	= $(LIB_CPPFLAGS) $(HAVE_pmix) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) \
 		  $(CFLAGS) $(TEST_DEBUG) -pthread
 INPROC_DEPS	= selftests/inproc/inproc.mk lib/lib.mk

@@ -407,6 +407,32 @@ TEST_F(efa, Q1_Q5_every_handle_and_every_number)
 	EXPECT_EQ(GDA_EFA_OK, put(self));
 }
 
+/* Whatever handle is named as a counter: it is one of this context, or nothing is made. */
+TEST_F(efa, Q5_every_counter)
+{
+	uint32_t n, step = t_rounds(1 << 12) < 1 << 12 ? 97 : 1, most = 1 << 16, made = 0;
+	struct gda_counter_create count = { .size = sizeof(count) };
+	int fd = self->fd[0];
+
+	if (variant->entry || variant->stride)
+		SKIP(return, "counters do not depend on sizes of entries");
+	ASSERT_OK(t_ioctl(fd, GDA_IOC_COUNTER_CREATE, &count));
+	for (n = 1; n < most; n += n < 64 ? 1 : step) {
+		struct gda_qp_create qp = {
+			.size = sizeof(qp), .dialect = GDA_DIALECT_EFA, .cq = self->q[0].cqc.handle,
+			.sq_depth = 1, .sent_counter = n & 1 ? n : 0, .recv_counter = n & 1 ? 0 : n,
+		};
+		int err = t_ioctl(fd, GDA_IOC_QP_CREATE, &qp);
+
+		ASSERT_EQ(n == count.handle ? 0 : -ENOENT, err) TH_LOG("handle %u", n);
+		made += !err;
+		if (!err)
+			ASSERT_OK(t_destroy(fd, qp.handle));
+	}
+	EXPECT_EQ(1, made);
+	ASSERT_OK(t_destroy(fd, count.handle));
+}
+
 /* A local key lacks the low bits, but its MR must belong to the poster's context. */
 TEST_F(efa, Q10_local_keys_do_not_cross_domains)
 {

@@ -35,7 +35,7 @@ names=("$@")
 	       netlink_hostile netlink_wqe signal rxe.sh ib.sh ib_connect isolation fastpath-all
 	       efa_fetch random histories copies fabric soak-cm programs-all shmem/programs shmem/lost
 	       killed.sh soft0/kernel/{blocked,cgroup,fault,freeze,memory,netlink,netlink_events}
-	       soft0/kernel/{range,suspend,threads,waiters})
+	       soft0/kernel/{range,suspend,threads,waiters} engine/efa)
 
 # Whole, and rounded up.
 slow=$(awk -v s="$stress" 'BEGIN { n = int(s); print n < s ? n + 1 : n }')
