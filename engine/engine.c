@@ -12,6 +12,7 @@
  *   visit (cqe_pending, last); an error replaces the one that is pending.
  * - Each entry of a ring CQ is the outcome of a published work request.
  */
+#include "counter.h"
 #include "order.h"
 #include "visit.h"
 
@@ -37,6 +38,7 @@ void gda_engine_init(struct gda_engine_qp *q)
 	q->stray = 0;
 	q->recorded = 0;
 	q->fetched = 0;
+	q->storing = NULL;
 	q->took = false;
 	q->recv_open = false;
 	q->recv_kept = false;
@@ -52,6 +54,8 @@ void gda_engine_init(struct gda_engine_qp *q)
 		q->visit = gda_order_visit;
 		gda_order_init(q->order, q);
 	}
+	if (gda_counter_has_words(q->sent_counter) || gda_counter_has_words(q->recv_counter))
+		q->visit = gda_counter_visit;
 }
 
 static void gda_engine_fail(struct gda_engine_qp *q, u64 index, struct gda_status st)
@@ -83,8 +87,8 @@ static void gda_engine_report(struct gda_engine_qp *q, u64 index, struct gda_sta
 	q->busy = false;
 	gda_engine_record(q, st.class == GDA_CLASS_FLUSH ? GDA_RECORD_FLUSHED : GDA_RECORD_FAILED,
 			  index, st);
-	if (q->sent && q->work.slots)
-		gda_os_fetch_add64(&q->sent->errors, 1);
+	if (q->work.slots)
+		gda_counter_failed(q);
 	q->last.kind = GDA_COMPLETION_ERROR;
 	q->last.solicited = true;
 	q->last.wr_opcode = q->work.opcode;
@@ -231,6 +235,8 @@ bool gda_engine_pending(const struct gda_engine_qp *q)
 	u32 state = READ_ONCE(q->state);
 	struct gda_ring_scan scan;
 
+	if (gda_counter_is_stored(q) && gda_counter_pending(q))
+		return true;
 	if (q->order)
 		return gda_order_pending(q->order);
 	if (state != GDA_QP_ERROR && gda_engine_asked(q).class)

@@ -27,6 +27,7 @@
 #include "recv.h"
 #include <gda/record.h>
 
+struct gda_engine_counter;
 struct gda_order;
 
 #define GDA_ENGINE_MAX_DEPTH	32768U		/* slots of the longest queue of any dialect */
@@ -37,6 +38,10 @@ struct gda_order;
 
 /* Flag of gda_mem.state, valid with GDA_MR_LIVE: the CPU has no mapping of the memory. */
 #define GDA_MEM_NO_CPU	0x100U
+
+/* Bits of gda_engine_qp.record. */
+#define GDA_ENGINE_RECORD	1U	/* tell gda_host_record() every outcome, not only errors */
+#define GDA_ENGINE_SELECTS	2U	/* @sent_counter counts some operations only; set for good */
 
 /*
  * An MR as the engine knows it. The host embeds it in its own object.
@@ -149,8 +154,10 @@ struct gda_engine_qp {
 	u32 state;			/* enum gda_qp_state */
 	u32 fail;		/* host's request to fail: GDA_STATUS(), or 0 */
 	bool sends;		/* sends are allowed; else they are an unknown opcode */
-	bool record;		/* tell gda_host_record() every outcome, not only errors */
+	u8 record;		/* GDA_ENGINE_RECORD, GDA_ENGINE_SELECTS */
 	struct gda_order *order;	/* order.h; NULL: one request after the other */
+	struct gda_engine_counter *sent_counter;	/* counter.h: more than @sent has, or NULL */
+	struct gda_engine_counter *recv_counter;	/* likewise, of @recv */
 
 	/* the engine's own */
 	u32 (*visit)(struct gda_engine_qp *q, u32 wqes, u32 bytes);
@@ -169,6 +176,7 @@ struct gda_engine_qp {
 	u64 stray;			/* foreign doorbell that was reported already, or 0 */
 	u64 recorded;			/* the @pi that gda_host_record() was told last */
 	u64 fetched;			/* 1 + the slot last recorded as begun */
+	struct gda_engine_counter *storing;	/* whose words this visit stores, or NULL */
 	bool took;			/* @taken is the peer's open entry, for @work */
 	struct gda_recv taken;
 
@@ -235,6 +243,18 @@ u32 gda_engine_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes);
  * refused.
  */
 bool gda_engine_pending(const struct gda_engine_qp *q);
+
+/* counter.c */
+
+/**
+ * gda_counter_visit - gda_engine_visit() of a queue that counts in memory of the caller
+ * @q: the queue
+ * @wqes: most work requests
+ * @bytes: most payload bytes
+ *
+ * Return: as gda_engine_visit(); a visit that only stored counts has found work, too.
+ */
+u32 gda_counter_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes);
 
 /* access.c */
 
@@ -495,8 +515,8 @@ int gda_host_recv_datagram(struct gda_engine_qp *q, struct gda_engine_qp *peer,
 			   const struct gda_exec_mems *mems);
 
 /**
- * gda_host_fail - have another queue fail
- * @q: the peer of the visited queue
+ * gda_host_fail - have a queue fail
+ * @q: the visited queue, or its peer
  * @fail: stored in @q->fail unless that is set already; the host visits @q soon
  */
 void gda_host_fail(struct gda_engine_qp *q, u32 fail);
@@ -531,8 +551,8 @@ bool gda_host_stray(struct gda_engine_qp *q, u32 qpn);
  *	this
  * @r: the record; the host fills in @r->seq and @r->ns
  *
- * Called for each failure, arrival and connection, and for all other records while @q->record is
- * set.
+ * Called for each failure, arrival and connection, and for all other records while @q->record has
+ * %GDA_ENGINE_RECORD.
  */
 void gda_host_record(const struct gda_engine_qp *q, struct gda_record *r);
 

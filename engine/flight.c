@@ -15,6 +15,7 @@
  *   only when nothing is in flight.
  * - A ticket is reported once: a later report finds its request done or gone.
  */
+#include "counter.h"
 #include "flight.h"
 #include "visit.h"
 
@@ -114,6 +115,7 @@ u64 gda_flight_begin(struct gda_flight *f)
 	r->index = front->ci;
 	r->len = front->work.remote.len;
 	r->opcode = front->work.opcode;
+	r->op = front->work.op;
 	r->slots = front->work.slots;
 	r->flags = front->work.flags;
 	r->state = GDA_FLIGHT_BEGUN;
@@ -171,6 +173,7 @@ static void gda_flight_recall(const struct gda_flight_request *r, struct gda_wor
 {
 	gda_engine_forget(w);
 	w->opcode = r->opcode;
+	w->op = r->op;
 	w->slots = r->slots;
 	w->flags = r->flags;
 	w->remote.len = r->len;
@@ -260,6 +263,8 @@ u32 gda_flight_retire(struct gda_flight *f, u32 wqes)
 		n += gda_flight_drained(f, wqes - n);
 	if (f->q->cqe_pending)
 		gda_engine_push(f->q);
+	if (unlikely(gda_counter_is_stored(f->q)))
+		gda_counter_store(f->q);
 	return n;
 }
 

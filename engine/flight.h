@@ -16,7 +16,8 @@
 struct gda_flight_request {
 	u64 index;			/* of its first slot */
 	u32 len;			/* payload, bytes */
-	u8 opcode;			/* this and the next two as in struct gda_work */
+	u8 opcode;			/* this and the next three as in struct gda_work */
+	u8 op;
 	u8 slots;
 	u8 flags;
 	u8 state;			/* enum gda_flight_state */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Records of outcomes for the host (gda/record.h). Errors are always recorded; other outcomes only
- * while the host has set q->record. A work request has at most two records: one of its outcome, and
+ * while the host has set %GDA_ENGINE_RECORD. A work request has at most two records: one of its outcome, and
  * before that one of the doorbell or of its begin.
  */
+#include "counter.h"
 #include "visit.h"
 
 static struct gda_record gda_engine_note(const struct gda_engine_qp *q, u8 kind, u64 ticket,
@@ -38,7 +39,7 @@ static void gda_engine_record_doorbell(struct gda_engine_qp *q)
 {
 	struct gda_record r;
 
-	if (!q->record || q->recorded == q->pi)
+	if (!(q->record & GDA_ENGINE_RECORD) || q->recorded == q->pi)
 		return;
 	q->recorded = q->pi;
 	r = gda_engine_note(q, GDA_RECORD_DOORBELL, q->pi, (u32)(q->pi - q->ci));
@@ -50,6 +51,12 @@ noinline void gda_engine_record(struct gda_engine_qp *q, u8 kind, u64 index,
 {
 	struct gda_record r = gda_engine_note(q, kind, index, q->work.slots);
 
+	if (kind == GDA_RECORD_DONE) {
+		if (q->record & GDA_ENGINE_SELECTS)
+			gda_counter_done(q);
+		if (!(q->record & GDA_ENGINE_RECORD))
+			return;
+	}
 	gda_engine_record_doorbell(q);
 	gda_engine_describe(&q->work, &r);
 	r.err_class = st.class;
@@ -63,7 +70,7 @@ noinline void gda_engine_record_fetched(struct gda_engine_qp *q, const struct gd
 	struct gda_record r = gda_engine_note(q, GDA_RECORD_FETCHED, index,
 					      (u32)(q->pi - index));
 
-	if (q->fetched == index + 1)
+	if (!(q->record & GDA_ENGINE_RECORD) || q->fetched == index + 1)
 		return;
 	q->fetched = index + 1;
 	q->recorded = q->pi;

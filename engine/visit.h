@@ -79,7 +79,7 @@ void gda_engine_stray(struct gda_engine_qp *host, struct gda_engine_qp *q,
 /* record.c */
 
 /**
- * gda_engine_record - tell the host the outcome of q->work
+ * gda_engine_record - tell the host the outcome of q->work, and count it if @q chooses what counts
  * @q: the queue
  * @kind: enum gda_record_kind
  * @index: slot at which q->work begins

@@ -7,7 +7,7 @@
 #ifndef GDA_CONTROL_QP_REFS_H
 #define GDA_CONTROL_QP_REFS_H
 
-#include "engine.h"
+#include "counter.h"
 
 /**
  * struct gda_control_part - a CQ or a counter that a QP uses
@@ -17,7 +17,7 @@
  */
 struct gda_control_part {
 	struct gda_engine_cq *cq;
-	struct gda_counter_mem *counter;
+	struct gda_engine_counter *counter;
 	u32 *users;
 };
 
@@ -42,9 +42,9 @@ struct gda_control_parts {
  * @ops: the dialect of the QP
  * @ctx: the host's context
  *
- * Return: 0; -ENOENT no such CQ or counter; -EINVAL a CQ of another dialect, or a receive CQ
- * that is collapsed or whose places are too short for immediates; -EBUSY a collapsed CQ that
- * another QP uses.
+ * Return: 0; -ENOENT no such CQ or counter; -EINVAL a CQ of another dialect, a receive CQ
+ * that is collapsed or whose places are too short for immediates, or a counter that would count
+ * nothing; -EBUSY a collapsed CQ that another QP uses.
  */
 int gda_control_find_parts(struct gda_control_parts *parts, const struct gda_qp_create *cmd,
 			   const struct gda_dialect_ops *ops, void *ctx);

@@ -68,7 +68,7 @@ static inline bool gda_record_visit(const struct gda_record_rings *rings, struct
 
 	if (likely(!(on | q->record)))
 		return false;
-	q->record = on;
+	q->record = (u8)((q->record & GDA_ENGINE_SELECTS) | (on ? GDA_ENGINE_RECORD : 0));
 	return on;
 }
 

@@ -2,7 +2,7 @@
 /* The table of known flags and reserved members of control calls (request.h). */
 #include "request.h"
 
-#define GDA_REQUEST_RESERVED	3
+#define GDA_REQUEST_RESERVED	4
 
 /* Offsets of reserved members, each 32 bits; 0 stands for none. */
 struct gda_request {
@@ -28,7 +28,11 @@ static const struct gda_request gda_requests[GDA_IOC_NR_END] = {
 	GDA_REQUEST(MR_QUERY, 0, offsetof(struct gda_mr_query, reserved)),
 	GDA_REQUEST(CQ_EVENT, GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED | GDA_CQ_DETACH),
 	GDA_REQUEST(RECORD, 0, offsetof(struct gda_record_set, reserved)),
-	GDA_REQUEST(COUNTER_CREATE, 0, offsetof(struct gda_counter_create, reserved)),
+	GDA_REQUEST(COUNTER_CREATE, GDA_COUNTER_VALUE_MEMORY | GDA_COUNTER_ERRORS_MEMORY |
+		    GDA_COUNTER_WRAP31, offsetof(struct gda_counter_create, reserved),
+		    offsetof(struct gda_counter_create, reserved2),
+		    offsetof(struct gda_counter_create, value_memory.reserved),
+		    offsetof(struct gda_counter_create, errors_memory.reserved)),
 };
 
 int gda_control_check_request(u32 nr, const void *cmd)

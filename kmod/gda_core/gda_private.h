@@ -372,6 +372,7 @@ int gda_client_publish(struct gda_ctx *ctx, struct gda_object *obj, int ret);
 struct gda_counter {
 	struct gda_object obj;
 	struct gda_cell cell;
+	struct gda_engine_counter engine_counter;
 };
 
 struct gda_object *gda_counter_create(struct gda_ctx *ctx,
@@ -412,7 +413,7 @@ struct gda_qp {
 	unsigned long lost;		/* bits of enum gda_qp_revoked, for the next visit */
 	u64 rnr_until;			/* ns, CLOCK_MONOTONIC; the worker's */
 	struct gda_wait wait;
-	u64 visit_ns;			/* while engine_qp.record: when its visit began; likewise */
+	u64 visit_ns;			/* while its work is recorded: when its visit began; likewise */
 	bool polled;
 	struct gda_executor_qp exec;
 	/* the executor's, see gda_executor_visit(); NULL: the engine carries out the queue */

@@ -508,7 +508,8 @@ static int gda_qp_build(struct gda_ctx *ctx, struct gda_qp *qp,
 		ret = gda_object_reserve(ctx, &qp->obj, GDA_OBJECT_QP);
 	if (ret)
 		return ret;
-	qp->polled = cmd->flags & GDA_QP_POLLED;
+	/* peers count in the cell, and visits of this queue store the word */
+	qp->polled = cmd->flags & GDA_QP_POLLED || gda_counter_has_words(qp->parts.recv.counter);
 	gda_control_init_qp(&qp->engine_qp, cmd, dialect);
 	ret = gda_qp_alloc_memory(ctx, qp);
 	if (ret)

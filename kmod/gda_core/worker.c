@@ -95,7 +95,7 @@ static bool gda_worker_traces(struct gda_engine_qp *q)
 {
 	if (!trace_gda_fetched_enabled() && !trace_gda_outcome_enabled())
 		return false;
-	q->record = true;
+	q->record |= GDA_ENGINE_RECORD;
 	return true;
 }
 

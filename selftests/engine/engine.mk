@@ -77,6 +77,15 @@ $(ETEST_OUT)/record_ring: $(ETEST_DIR)/record_ring.c engine/control/record.c \
 	@mkdir -p $(@D)
 	$(CC) -Iengine/control $(ETEST_FLAGS) -pthread -o $@ $(filter %.c,$^)
 
+# Counters in memory of the caller, with the control calls that create and attach them.
+TEST_NATIVE	+= $(ETEST_OUT)/counter
+
+$(ETEST_OUT)/counter: $(ETEST_DIR)/counter.c engine/control/counters.c engine/control/qp_refs.c \
+		$(wildcard engine/control/*.h) $(ETEST_OBJ) selftests/engine/engine.mk | \
+		$(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) -Iengine/control $(ETEST_FLAGS) $(ETEST_SANITIZE) -pthread -o $@ $(filter %.c %.o,$^)
+
 # Of the control calls, portable as the engine.
 TEST_NATIVE	+= $(ETEST_OUT)/sweep
 

@@ -181,6 +181,9 @@ struct gda_bind {
  *	gda_qp_create.wait_ms
  * %GDA_FEATURE_DIALECT_EFA
  *	queues in the efa dialect, and GDA_IOC_PEER_ADD
+ * %GDA_FEATURE_COUNTER_MEMORY
+ *	counters in memory of the caller, that count some operations only or begin at another
+ *	number than zero: all members of struct gda_counter_create behind @counter
  */
 #define GDA_FEATURE_DIALECT_MLX5	(1ULL << 0)
 #define GDA_FEATURE_CQ_COLLAPSED	(1ULL << 1)
@@ -207,6 +210,7 @@ struct gda_bind {
 #define GDA_FEATURE_RECORD		(1ULL << 22)
 #define GDA_FEATURE_WAIT		(1ULL << 23)
 #define GDA_FEATURE_DIALECT_EFA		(1ULL << 24)
+#define GDA_FEATURE_COUNTER_MEMORY	(1ULL << 25)
 
 /**
  * struct gda_query - features and limits of the bound device (GDA_IOC_QUERY)
@@ -549,15 +553,89 @@ struct gda_counter_mem {
 };
 
 /**
- * struct gda_counter_create - create a counter at zero (GDA_IOC_COUNTER_CREATE)
+ * DOC: Counters in memory of the caller
+ *
+ * Each of the two counts of a counter can also be stored to a 64-bit word in an MR of the caller, as
+ * hardware stores completion counters (efa's comp_cntr). The words may be in two MRs of any kind:
+ * pages of the process, a dma-buf, memory of a peer driver.
+ *
+ * The counter itself stays where it is and has the count. After each visit of the queue the
+ * executor stores the counts that have changed to their words. It never reads the words: a word
+ * that its owner overwrites changes no count, and has the count again after the next request that
+ * counts. Load a word with acquire order. A word is behind its count by one visit at most. A QP
+ * whose @recv_counter has a word is polled as with %GDA_QP_POLLED.
+ *
+ * The MR is used as by a work request of the context. Once it was revoked or destroyed, the
+ * executor no longer writes the word, and each QP that counts there goes into error for good
+ * with %GDA_CAUSE_QUEUE when a count changes. The counter and the other word still have all counts.
+ *
+ * %GDA_COUNTER_VALUE_MEMORY
+ *	The successes are also stored to gda_counter_create.value_memory.
+ * %GDA_COUNTER_ERRORS_MEMORY
+ *	The errors are also stored to gda_counter_create.errors_memory.
+ * %GDA_COUNTER_WRAP31
+ *	The words, but not the counter, begin at 0 again after %GDA_COUNTER_WRAP - 1.
+ */
+#define GDA_COUNTER_VALUE_MEMORY	(1U << 0)
+#define GDA_COUNTER_ERRORS_MEMORY	(1U << 1)
+#define GDA_COUNTER_WRAP31		(1U << 2)
+
+/**
+ * define GDA_COUNTER_WRAP - the number that a word with %GDA_COUNTER_WRAP31 never reaches
+ */
+#define GDA_COUNTER_WRAP		(1ULL << 31)
+
+/**
+ * DOC: Operations that count
+ *
+ * Bits of gda_counter_create.ops, with the values of verbs (enum ibv_comp_cntr_attach_op).
+ *
+ * %GDA_COUNT_READ
+ *	Reads of the QP, as its sent_counter.
+ * %GDA_COUNT_WRITE
+ *	Writes of the QP, with immediate or without, as its sent_counter.
+ * %GDA_COUNT_REMOTE_WRITE
+ *	Writes and atomics of the peer, as the recv_counter of a QP.
+ */
+#define GDA_COUNT_READ			(1U << 2)
+#define GDA_COUNT_WRITE			(1U << 4)
+#define GDA_COUNT_REMOTE_WRITE		(1U << 5)
+
+/**
+ * struct gda_counter_memory - a word in memory of the caller
+ * @addr: in: the address as work requests name it; the word must be 8-byte aligned
+ * @key: in: an MR of the context with %GDA_ACCESS_LOCAL_WRITE
+ * @reserved: must be 0
+ */
+struct gda_counter_memory {
+	__aligned_u64 addr;
+	__u32 key;
+	__u32 reserved;
+};
+
+/**
+ * struct gda_counter_create - create a counter (GDA_IOC_COUNTER_CREATE)
  * @size: sizeof(struct gda_counter_create)
- * @flags: must be 0
+ * @flags: GDA_COUNTER_*
  * @handle: out
  * @reserved: must be 0
  * @counter: out: where to map it, read only
+ * @ops: in: GDA_COUNT_*, the operations whose successes count; 0: all. Errors always count.
+ *	EOPNOTSUPP: an unknown one
+ * @reserved2: must be 0
+ * @value_memory: in: with %GDA_COUNTER_VALUE_MEMORY, else zero (EINVAL)
+ * @errors_memory: in: with %GDA_COUNTER_ERRORS_MEMORY, else zero (EINVAL)
+ * @first_value: in: the number of successes to begin with, usually 0
+ * @first_errors: in: the number of errors to begin with, usually 0
  *
  * A QP names its counters at creation. A counter that a QP uses is EBUSY; several
- * QPs may share one.
+ * QPs may share one. A counter that counts no operation for which a QP would use it is EINVAL at
+ * the creation of that QP.
+ *
+ * Of both words: they are set to the first counts. ENOENT: the context has no MR with this key, or
+ * the MR was revoked. EACCES: the MR lacks %GDA_ACCESS_LOCAL_WRITE. EINVAL: the word is not inside
+ * the MR or not aligned, both words overlap, or %GDA_COUNTER_WRAP31 is set without a word.
+ * EOPNOTSUPP: the memory has no CPU mapping.
  */
 struct gda_counter_create {
 	__u32 size;
@@ -565,6 +643,12 @@ struct gda_counter_create {
 	__u32 handle;
 	__u32 reserved;
 	struct gda_region_info counter;
+	__u32 ops;
+	__u32 reserved2;
+	struct gda_counter_memory value_memory;
+	struct gda_counter_memory errors_memory;
+	__aligned_u64 first_value;
+	__aligned_u64 first_errors;
 };
 #define GDA_IOC_COUNTER_CREATE	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_COUNTER_CREATE)
 
@@ -771,6 +855,9 @@ enum gda_qp_worker {
  * @passes: out: how often the worker has polled all queues of the context
  * @qkey: out: key by which requests name this QP; 0 if the dialect has none
  * @sq_entry: out: bytes of a send queue entry
+ * @sent_value: out: the word of the sent_counter's successes; zero without one
+ * @sent_errors: out: likewise, of its errors
+ * @recv_value: out: likewise, of the recv_counter's successes
  */
 struct gda_qp_query {
 	__u32 size;
@@ -794,6 +881,9 @@ struct gda_qp_query {
 	__aligned_u64 passes;
 	__u32 qkey;
 	__u32 sq_entry;
+	struct gda_counter_memory sent_value;
+	struct gda_counter_memory sent_errors;
+	struct gda_counter_memory recv_value;
 };
 #define GDA_IOC_QP_QUERY	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QP_QUERY)
 

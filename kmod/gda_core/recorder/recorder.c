@@ -150,7 +150,7 @@ void gda_host_record(const struct gda_engine_qp *q, struct gda_record *r)
 		return;
 	/* records of work are written by the worker that visits the queue, under SRCU */
 	if (r->kind <= GDA_RECORD_FLUSHED) {
-		r->ns = q->record ? qp->visit_ns : ktime_get_ns();
+		r->ns = q->record & GDA_ENGINE_RECORD ? qp->visit_ns : ktime_get_ns();
 		gda_record_keep(&ctx->record, r);
 	} else {
 		r->ns = ktime_get_ns();

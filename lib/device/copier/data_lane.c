@@ -83,7 +83,8 @@ static void gda_async_arrived(struct gda_inproc_async *async, const struct gda_a
 
 void gda_async_report(struct gda_inproc_async *async)
 {
-	bool told = async->copier->cq && !async->qp->engine_qp.sent;
+	const struct gda_engine_qp *q = &async->qp->engine_qp;
+	bool told = async->copier->cq && !q->sent && !q->sent_counter;
 
 	for (; async->head != async->tail; async->head++) {
 		struct gda_async_end *end = &async->ends[async->head % GDA_ASYNC_FLIGHT];

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
  * Completion counters: cells that the engine adds to and posters only read. A QP names its
- * counters at creation; a counter in use cannot be destroyed.
+ * counters at creation; a counter in use cannot be destroyed. Of a counter with words in memory of
+ * the program the cell has the counts, too (engine/counter.h).
  */
 #include <errno.h>
 #include <stdlib.h>
+#include "counters.h"
 #include "inproc.h"
 
 static void gda_inproc_counter_free(struct gda_inproc_object *obj)
@@ -36,21 +38,37 @@ int gda_inproc_counter_create(struct gda_inproc_context *ctx, struct gda_counter
 	struct gda_inproc_counter *count;
 	int err;
 
-	err = gda_inproc_object_room(ctx, &gda_inproc_counter_ops);
+	err = gda_control_check_counter(cmd, ctx->features);
+	if (!err)
+		err = gda_inproc_object_room(ctx, &gda_inproc_counter_ops);
 	if (err)
 		return err;
 	count = calloc(1, sizeof(*count));
 	if (!count)
 		return -ENOMEM;
 	err = gda_inproc_cell_create(ctx, GDA_INPROC_COUNTER, &count->cell);
-	if (err) {
-		free(count);
-		return err;
-	}
+	if (err)
+		goto err_free;
+	/* MRs of the context are freed under ctx->lock, which is held */
+	err = gda_control_init_counter(&count->engine_counter, count->cell.addr, cmd, ctx);
+	if (err)
+		goto err_cell;
 	gda_inproc_object_add(ctx, &count->obj, &gda_inproc_counter_ops);
 	cmd->handle = count->obj.handle;
 	gda_inproc_cell_info(&count->cell, &cmd->counter);
 	return 0;
+
+err_cell:
+	gda_inproc_cell_destroy(ctx, &count->cell);
+err_free:
+	free(count);
+	return err;
+}
+
+const struct gda_mem *gda_host_find_mem(void *ctx, u32 key)
+{
+	(void)ctx;		/* this process has only one device */
+	return gda_inproc_table_find(&gda_inproc.keys, key >> 8);
 }
 
 void gda_host_find_counter(void *ctx, u32 handle, struct gda_control_part *part)
@@ -60,5 +78,5 @@ void gda_host_find_counter(void *ctx, u32 handle, struct gda_control_part *part)
 	if (!obj)
 		return;
 	part->users = &obj->users;
-	part->counter = gda_inproc_of(obj, struct gda_inproc_counter, obj)->cell.addr;
+	part->counter = &gda_inproc_of(obj, struct gda_inproc_counter, obj)->engine_counter;
 }

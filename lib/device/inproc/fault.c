@@ -17,6 +17,7 @@
  */
 #define _GNU_SOURCE
 #include <signal.h>
+#include "counter.h"
 #include "inproc.h"
 #include "order.h"
 
@@ -120,6 +121,9 @@ void gda_inproc_fault(struct gda_inproc_guard *guard)
 	u8 class = guard->key == q->work.remote.key ? GDA_CLASS_REMOTE_OP : GDA_CLASS_LOCAL;
 
 	guard->qp = NULL;
+	/* all requests of the visit had their outcome when it stored its counts */
+	if (gda_counter_fault(q))
+		return;
 	/* the request that faulted need not be the first without a completion */
 	if (q->order && q->order->stepping != GDA_ORDER_NONE)
 		gda_order_fault(q->order, gda_status(class, GDA_CAUSE_IO));

@@ -192,6 +192,7 @@ int gda_inproc_cq_event(struct gda_inproc_context *ctx, const struct gda_cq_even
 struct gda_inproc_counter {
 	struct gda_inproc_object obj;
 	struct gda_inproc_cell cell;
+	struct gda_engine_counter engine_counter;
 };
 
 int gda_inproc_counter_create(struct gda_inproc_context *ctx, struct gda_counter_create *cmd);
@@ -239,7 +240,7 @@ struct gda_inproc_qp {
 	bool aside;			/* not a plain engine visit: RNR, a wait, or visit() */
 	u64 rnr_until;			/* after RNR: no visit before this time; 0 none */
 	struct gda_inproc_wait wait;
-	u64 visit_ns;			/* while engine_qp.record is set: when the visit began */
+	u64 visit_ns;			/* while its work is recorded: when the visit began */
 	void *priv;			/* owned by the context's executor */
 	const struct gda_flight *flight;	/* work in flight (gda/flight.h), or NULL */
 	struct gda_inproc_attachment *attached;	/* of @executor, or NULL */

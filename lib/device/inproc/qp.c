@@ -215,7 +215,8 @@ int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *c
 	if (err)
 		goto err_order;
 	gda_inproc_qp_init_engine(ctx, qp);
-	qp->polled = cmd->flags & GDA_QP_POLLED;
+	/* peers count in the cell, and visits of this queue store the word */
+	qp->polled = cmd->flags & GDA_QP_POLLED || gda_counter_has_words(qp->parts.recv.counter);
 	err = ctx->executor->qp_create(qp);
 	if (err)
 		goto err_number;

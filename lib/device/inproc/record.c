@@ -100,7 +100,8 @@ void gda_host_record(const struct gda_engine_qp *q, struct gda_record *r)
 	if (!gda_record_wanted(&ctx->record, r->kind))
 		return;
 	/* records of work take the time from the thread that visits the queue */
-	r->ns = r->kind <= GDA_RECORD_FLUSHED && q->record ? qp->visit_ns : gda_inproc_now();
+	r->ns = r->kind <= GDA_RECORD_FLUSHED && q->record & GDA_ENGINE_RECORD ?
+		qp->visit_ns : gda_inproc_now();
 	gda_record_keep(&ctx->record, r);
 }
 

@@ -49,7 +49,8 @@ static int gda_soft_probe(struct platform_device *pdev)
 			    GDA_FEATURE_IGNORE_OVERRUN | GDA_FEATURE_RNR_RETRY |
 			    GDA_FEATURE_ATOMIC | GDA_FEATURE_ATOMIC_CPU |
 			    GDA_FEATURE_WORD_STORE | GDA_FEATURE_LOOPBACK |
-			    GDA_FEATURE_RECV_COUNTER | GDA_FEATURE_WAIT,
+			    GDA_FEATURE_RECV_COUNTER | GDA_FEATURE_WAIT |
+			    GDA_FEATURE_COUNTER_MEMORY,
 		.limits = gda_device_max,
 	};
 	spin_lock_init(&soft->peer_lock);
