@@ -490,7 +490,7 @@ int gda_why_cq_event(const struct gda_context *ctx, int err, int eventfd, uint32
 int gda_why_qp(const struct gda_context *ctx, int err, const struct gda_qp_attr *attr);
 int gda_why_connect(const struct gda_context *ctx, int err);
 int gda_why_peer(const struct gda_context *ctx, int err);
-int gda_why_counter(const struct gda_context *ctx, int err);
+int gda_why_counter(const struct gda_context *ctx, int err, const struct gda_counter_attr *attr);
 int gda_why_export(const struct gda_context *ctx, int err, const char *object, uint32_t type);
 int gda_why_busy(int err);
 int gda_why_mr(const struct gda_context *ctx, int err, const struct gda_mr_rule *rule);

@@ -231,11 +231,30 @@ int gda_why_peer(const struct gda_context *ctx, int err)
 	return gda_why_connect(ctx, err);
 }
 
-int gda_why_counter(const struct gda_context *ctx, int err)
+int gda_why_counter(const struct gda_context *ctx, int err, const struct gda_counter_attr *attr)
 {
 	const struct gda_query q = gda_limits(ctx);
+	bool words = attr->value_mr || attr->errors_mr;
 
 	gda_why_feature(err, &q, "counters", 1, GDA_FEATURE_COUNTER);
+	gda_why_flags(err, "ops", attr->ops,
+		      GDA_COUNT_READ | GDA_COUNT_WRITE | GDA_COUNT_REMOTE_WRITE);
+	gda_why_feature(err, &q, "words, ops and first counts",
+			words || attr->ops || attr->first_value || attr->first_errors,
+			GDA_FEATURE_COUNTER_MEMORY);
+	if (err == -EINVAL && attr->flags & GDA_COUNTER_WRAP31 && !words)
+		gda_because(err, "GDA_COUNTER_WRAP31: only words wrap: pass value_mr or errors_mr");
+	else if (err == -EINVAL)
+		gda_because(err,
+			    "a word is not inside of its MR, not a multiple of 8, or both are one: pass other offsets");
+	else if (err == -EACCES)
+		gda_because(err,
+			    "an MR lacks GDA_ACCESS_LOCAL_WRITE: register it with that right");
+	else if (err == -ENOENT)
+		gda_because(err, "the memory of an MR was revoked: register it again");
+	else if (err == -EOPNOTSUPP && words)
+		gda_because(err,
+			    "no CPU can access the memory of an MR: pass memory of the process");
 	return gda_why_full(ctx, err, "counters", q.max_counter);
 }
 

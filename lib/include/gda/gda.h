@@ -310,6 +310,52 @@ int gda_cq_sleep(struct gda_cq *cq, int eventfd, uint32_t flags, struct gda_cq_e
 int gda_counter_create(struct gda_context *ctx, struct gda_counter **count);
 
 /**
+ * struct gda_counter_attr - attributes of a new counter
+ * @size: sizeof(struct gda_counter_attr)
+ * @flags: %GDA_COUNTER_WRAP31: the words, but not the counter, wrap at 2^31; or 0
+ * @ops: GDA_COUNT_* of gda/ioctl.h, the operations whose successes count; 0: all. Errors always count
+ * @reserved: must be 0
+ * @value_mr: MR of the same context, with %GDA_ACCESS_LOCAL_WRITE, to which the successes are also
+ *	stored; or NULL
+ * @errors_mr: likewise, for the errors
+ * @value_offset: of the word in @value_mr; the word is 64 bits long and aligned
+ * @errors_offset: of the word in @errors_mr
+ * @first_value: number of successes to begin with
+ * @first_errors: number of errors to begin with
+ *
+ * The counter itself is where gda_counter_memory() says, and has the counts. The executor stores a
+ * count that has changed to its word at the end of each visit of the queue, and never reads the
+ * word. If it may no longer write there, because the MR was destroyed or its memory revoked, each QP
+ * that counts there goes into error with %GDA_CAUSE_QUEUE when a count changes.
+ */
+struct gda_counter_attr {
+	uint32_t size;
+	uint32_t flags;
+	uint32_t ops;
+	uint32_t reserved;
+	struct gda_mr *value_mr;
+	struct gda_mr *errors_mr;
+	uint64_t value_offset;
+	uint64_t errors_offset;
+	uint64_t first_value;
+	uint64_t first_errors;
+};
+
+/**
+ * gda_counter_create_attr - create and map a completion counter, with attributes
+ * @ctx: the context
+ * @attr: attributes of the counter; if only the size is set, this is gda_counter_create()
+ * @count: receives the new counter
+ *
+ * Return: as gda_counter_create(); also -EINVAL a word that is not inside of its MR or not
+ * aligned, two words that overlap, a wrap without a word, an MR of another context, or a bad size; -E2BIG a member that this library does not know is set; -EACCES the MR lacks
+ * %GDA_ACCESS_LOCAL_WRITE; -ENOENT the MR was revoked; -EOPNOTSUPP an unknown flag or operation, a
+ * device without %GDA_FEATURE_COUNTER_MEMORY, or memory that no CPU can access.
+ */
+int gda_counter_create_attr(struct gda_context *ctx, const struct gda_counter_attr *attr,
+			    struct gda_counter **count);
+
+/**
  * gda_counter_destroy - destroy a counter
  * @count: the counter, or NULL; gone when the call returns, unless it returns -EBUSY
  *
