@@ -6,7 +6,7 @@
 
 INPROC_OUT	:= $(BUILD)/selftests/inproc
 INPROC_TESTS	:= data errors threads cq rnr signal shared_cq record explain explain_causes waited efa efa_rules \
-		   efa_guess
+		   efa_guess counters
 INPROC_FLAGS	= $(LIB_CPPFLAGS) $(HAVE_pmix) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) \
 		  $(CFLAGS) $(TEST_DEBUG) -pthread
 INPROC_DEPS	= selftests/inproc/inproc.mk lib/lib.mk
@@ -120,7 +120,7 @@ $(eval $(call suite_programs,inproc,tsan-program,signal))
 # is chosen. Not data, whose model is that of the plain order, and not what reads the recorder,
 # which has an event more for each request.
 ORDER_OUT	:= $(BUILD)/selftests/order
-ORDER_CHOSEN	:= $(addprefix inproc/plain/,errors cq rnr signal rings help fault efa efa_rules) gin/plain/semantics \
+ORDER_CHOSEN	:= $(addprefix inproc/plain/,errors cq rnr signal rings help fault efa efa_rules counters) gin/plain/semantics \
 		   shmem/plain/calls async/plain/copy async/plain/random dpa/plain/calls
 ORDER_PLAIN	:= inproc/plain/data $(ORDER_CHOSEN)
 TEST_NATIVE	+= $(ORDER_PLAIN:%=$(ORDER_OUT)/plain/%) $(ORDER_CHOSEN:%=$(ORDER_OUT)/random/%)

@@ -67,6 +67,7 @@ SWEEP(shutdown);
 SWEEP(cq_ring);
 SWEEP(qp_full);
 SWEEP(counter_first);
+SWEEP(counter_memory);
 SWEEP(cq_event);
 SWEEP(mr_many);
 SWEEP(mr_fresh);

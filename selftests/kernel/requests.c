@@ -105,9 +105,16 @@ const struct t_call t_calls[T_CALLS] = {
 	},
 	[GDA_IOC_NR_COUNTER_CREATE] = {
 		CALL(COUNTER_CREATE, gda_counter_create), CREATES(gda_counter_create),
+		.min = offsetof(struct gda_counter_create, ops),
 		.zero = {
-			FIELD(gda_counter_create, flags, 0),
+			FIELD(gda_counter_create, flags, GDA_COUNTER_VALUE_MEMORY |
+			      GDA_COUNTER_ERRORS_MEMORY | GDA_COUNTER_WRAP31),
 			FIELD(gda_counter_create, reserved, 0),
+			FIELD(gda_counter_create, ops, GDA_COUNT_READ | GDA_COUNT_WRITE |
+			      GDA_COUNT_REMOTE_WRITE),
+			FIELD(gda_counter_create, reserved2, 0),
+			FIELD(gda_counter_create, value_memory.reserved, 0),
+			FIELD(gda_counter_create, errors_memory.reserved, 0),
 		},
 	},
 	[GDA_IOC_NR_MR_REG_DMABUF] = {

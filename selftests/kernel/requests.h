@@ -25,7 +25,7 @@ struct t_call {
 	bool creates;			/* an object; REGION_EXPORT: a file; RECORD: a ring */
 	uint16_t out_handle;		/* where its handle is, if so */
 	uint16_t in_handle;		/* offset of the handle it works on, or 0 */
-	struct t_field zero[4];
+	struct t_field zero[8];
 };
 
 #define T_CALLS	GDA_IOC_NR_END

@@ -5,6 +5,7 @@
  * importers' callbacks have returned, and looks whether they stay.
  */
 #include <sys/ioctl.h>
+#include <gda/cause.h>
 #include "gda_fixture.h"
 #include "move.h"
 
@@ -188,6 +189,96 @@ TEST_F(revoke, no_address_for_the_cpu)
 	ASSERT_LE(0, buf);
 	EXPECT_EQ(-EOPNOTSUPP, t_mr_reg_dmabuf(self->fd, buf, LEN, &mr));
 	close(buf);
+}
+
+/* A QP, connected to itself, whose sent_counter has its word in @mr. */
+static int open_counted(struct t_qp *qp, int fd, const struct t_mr *mr,
+			struct gda_counter_create *count)
+{
+	int err;
+
+	memset(qp, 0, sizeof(*qp));
+	*count = (struct gda_counter_create) {
+		.size = sizeof(*count), .flags = GDA_COUNTER_VALUE_MEMORY,
+		.value_memory = { .addr = mr->iova, .key = mr->key },
+	};
+	err = t_ioctl(fd, GDA_IOC_COUNTER_CREATE, count);
+	err = err ? err : t_cq_create(fd, GDA_CQ_COLLAPSED, 1, &qp->cqc);
+	if (err)
+		return err;
+	qp->fd = fd;
+	qp->depth = DEPTH;
+	qp->qpc = (struct gda_qp_create) {
+		.size = sizeof(qp->qpc), .dialect = GDA_DIALECT_MLX5, .cq = qp->cqc.handle,
+		.sq_depth = DEPTH, .sent_counter = count->handle,
+	};
+	err = t_ioctl(fd, GDA_IOC_QP_CREATE, &qp->qpc);
+	err = err ? err : t_qp_map(qp);
+	return err ? err : t_connect(qp, qp);
+}
+
+/* One round: the buffer with the word is moved while the queue counts there. */
+static int count_and_move(FIXTURE_DATA(revoke) *self, unsigned long round, uint64_t *left)
+{
+	struct gda_test_move cmd = { .linger_ns = round % 4 ? 0 : T_NS / 1000 };
+	struct gda_counter_create count;
+	struct gda_qp_query q;
+	const volatile struct gda_counter_mem *cell;
+	struct t_mr word;
+	struct t_done done;
+	struct t_qp qp;
+	uint64_t last = 0;
+	void *map;
+	int err;
+
+	err = t_mr_reg_dmabuf(self->fd, self->buf, LEN, &word);
+	err = err ? err : open_counted(&qp, self->fd, &word, &count);
+	if (err)
+		return err;
+	map = t_map(self->fd, &count.counter);
+	if (map == MAP_FAILED)
+		return -errno;
+	cell = (void *)((uint8_t *)map + count.counter.offset);
+	for (unsigned long i = 0; i < DEPTH - 2; i++) {
+		struct t_wr wr = t_wr_write(&self->mem, 0, &self->mem, T_PAGE, 8);
+
+		last = t_post(&qp, &wr);
+		if (i == round % DEPTH)
+			t_ring(&qp);
+	}
+	t_ring(&qp);
+	err = t_move(self->test, self->buf, 0, &cmd);
+	*left += cmd.changed;
+	t_wait(&qp, last, &done);
+	/* one more is counted after the move, and is not stored */
+	err = err ? err : t_qp_query(self->fd, qp.qpc.handle, &q);
+	if (!err && q.state == GDA_QP_READY) {
+		struct t_wr wr = t_wr_write(&self->mem, 0, &self->mem, T_PAGE, 8);
+
+		t_run(&qp, &wr, &done);
+	}
+	if (t_wait_state(&qp, GDA_QP_READY, 10 * T_NS) != GDA_QP_ERROR)
+		err = err ? err : -EBUSY;
+	err = err ? err : t_qp_query(self->fd, qp.qpc.handle, &q);
+	if (!err && (q.vendor != GDA_CAUSE_QUEUE || cell->value != q.executed || !q.executed))
+		err = -EPROTO;
+	munmap(map, count.counter.length);
+	t_qp_close(&qp);
+	t_destroy(self->fd, count.handle);
+	t_destroy(self->fd, word.handle);
+	return err;
+}
+
+/* A word that counts go to: no byte after the callback, the queue fails, and no count is lost. */
+TEST_F(revoke, Q6_counter_memory_revoked_while_counting)
+{
+	unsigned long n = t_short(30, 100);
+	uint64_t changed = 0;
+
+	for (unsigned long i = 0; i < n; i++) {
+		ASSERT_OK(count_and_move(self, i * 7, &changed)) TH_LOG("round %lu", i);
+	}
+	EXPECT_EQ(0, changed);
 }
 
 /* Registration, deregistration and close against moves at any moment. */

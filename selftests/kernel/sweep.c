@@ -119,6 +119,21 @@ static int call_counter(struct fx *fx)
 	return err;
 }
 
+/* A counter with both words in memory of the caller. */
+static int call_counter_memory(struct fx *fx)
+{
+	struct gda_counter_create cmd = {
+		.size = sizeof(cmd),
+		.flags = GDA_COUNTER_VALUE_MEMORY | GDA_COUNTER_ERRORS_MEMORY,
+		.value_memory = { .addr = (uintptr_t)fx->mem, .key = fx->made_key },
+		.errors_memory = { .addr = (uintptr_t)fx->mem + 8, .key = fx->made_key },
+	};
+	int err = t_ioctl(fx->fd, GDA_IOC_COUNTER_CREATE, &cmd);
+
+	fx->made = cmd.handle;
+	return err;
+}
+
 static int prepare_many(struct fx *fx)
 {
 	fx->len = MANY * T_PAGE;
@@ -144,6 +159,16 @@ static int prepare_fresh(struct fx *fx)
 	fx->len = 3 * T_PAGE;
 	fx->mem = t_pages(fx->len);
 	return fx->mem ? sweep_bound(fx) : -ENOMEM;
+}
+
+static int prepare_counter_memory(struct fx *fx)
+{
+	struct t_mr mr;
+	int err = prepare_many(fx);
+
+	err = err ? err : t_mr_reg(fx->fd, fx->mem, fx->len, GDA_ACCESS_ALL, &mr);
+	fx->made_key = err ? 0 : mr.key;
+	return err;
 }
 
 static int prepare_mr(struct fx *fx)
@@ -310,6 +335,8 @@ static const struct op ops[] = {
 	OP(cq_ring, .prepare = sweep_bound, .call = call_cq_ring, .undo = sweep_undo_made),
 	OP(qp_full, .prepare = prepare_parts, .call = call_qp_full, .undo = sweep_undo_made),
 	OP(counter_first, .prepare = sweep_bound, .call = call_counter, .undo = sweep_undo_made),
+	OP(counter_memory, .prepare = prepare_counter_memory, .call = call_counter_memory,
+	   .undo = sweep_undo_made),
 	OP(cq_event, .prepare = prepare_event, .call = call_event),
 	OP(mr_many, .prepare = prepare_many, .call = sweep_mr, .undo = sweep_undo_made),
 	OP(mr_fresh, .prepare = prepare_fresh, .call = sweep_mr, .undo = sweep_undo_made),

@@ -29,6 +29,7 @@ struct fx {
 	struct gda_region_info info;
 	void *map;
 	uint32_t made;			/* handle, file, process or address that a call made */
+	uint32_t made_key;
 	int made_fd;
 	pid_t made_pid;
 	struct t_end end[2];		/* on an RDMA device */
