@@ -38,7 +38,7 @@ struct gda_engine_counter {
 	/* of the thread that has set @storing */
 	bool lost[GDA_COUNTER_WORDS];	/* the memory was revoked */
 	u64 stored[GDA_COUNTER_WORDS];	/* the count that the word has */
-	u32 storing;			/* atomic: a thread stores; others leave it to a later visit */
+	u32 storing;			/* atomic: a thread stores; others do so later */
 };
 
 /* Has the counter a word in memory of the caller? */

@@ -41,7 +41,7 @@ struct gda_order;
 
 /* Bits of gda_engine_qp.record. */
 #define GDA_ENGINE_RECORD	1U	/* tell gda_host_record() every outcome, not only errors */
-#define GDA_ENGINE_SELECTS	2U	/* @sent_counter counts some operations only; set for good */
+#define GDA_ENGINE_SELECTS	2U	/* @sent_counter counts some operations; for good */
 
 /*
  * An MR as the engine knows it. The host embeds it in its own object.
@@ -156,7 +156,7 @@ struct gda_engine_qp {
 	bool sends;		/* sends are allowed; else they are an unknown opcode */
 	u8 record;		/* GDA_ENGINE_RECORD, GDA_ENGINE_SELECTS */
 	struct gda_order *order;	/* order.h; NULL: one request after the other */
-	struct gda_engine_counter *sent_counter;	/* counter.h: more than @sent has, or NULL */
+	struct gda_engine_counter *sent_counter;	/* counter.h; NULL: @sent is all */
 	struct gda_engine_counter *recv_counter;	/* likewise, of @recv */
 
 	/* the engine's own */

@@ -66,7 +66,7 @@ static void gda_flight_refresh(struct gda_flight *f)
 	if (front->pi != front->ci)
 		return;
 	st = gda_engine_refresh(q, front, q->dialect);
-	/* a slot belongs to its producer again when an outcome was written, which need not be its own */
+	/* a slot is its producer's again when an outcome was written, which need not be its own */
 	if (unlikely(front->pi - q->ci > q->depth + f->early))
 		st = gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_DOORBELL);
 	if (unlikely(st.class)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Records of outcomes for the host (gda/record.h). Errors are always recorded; other outcomes only
- * while the host has set %GDA_ENGINE_RECORD. A work request has at most two records: one of its outcome, and
- * before that one of the doorbell or of its begin.
+ * while the host has set %GDA_ENGINE_RECORD. A work request has at most two records: one of its
+ * outcome, and before that one of the doorbell or of its begin.
  */
 #include "counter.h"
 #include "visit.h"

@@ -2,8 +2,8 @@
 /*
  * Completion counters: 64-bit cells that executors add to and user space only reads. A QP names its
  * counters when it is created, and they cannot be destroyed before it. Peers add through the QP,
- * under SRCU, so a counter's page is freed only after synchronize_srcu(). Of a counter with words in
- * memory of its creator the cell has the counts, too (engine/counter.h).
+ * under SRCU, so a counter's page is freed only after synchronize_srcu(). Of a counter with words
+ * in memory of its creator the cell has the counts, too (engine/counter.h).
  */
 #include <linux/slab.h>
 

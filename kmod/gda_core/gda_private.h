@@ -413,7 +413,7 @@ struct gda_qp {
 	unsigned long lost;		/* bits of enum gda_qp_revoked, for the next visit */
 	u64 rnr_until;			/* ns, CLOCK_MONOTONIC; the worker's */
 	struct gda_wait wait;
-	u64 visit_ns;			/* while its work is recorded: when its visit began; likewise */
+	u64 visit_ns;			/* while work is recorded: when a visit began; likewise */
 	bool polled;
 	struct gda_executor_qp exec;
 	/* the executor's, see gda_executor_visit(); NULL: the engine carries out the queue */

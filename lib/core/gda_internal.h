@@ -122,7 +122,7 @@ struct gda_qp {
 	uint64_t *marks;		/* gda_view.marks, or NULL */
 	uint32_t own_dbrec;		/* gda_view.dbrec where its dialect has no record */
 	uint32_t dialect;
-	struct gda_peer peer;		/* by gda_qp_connect(), where that adds one; @target 0: none */
+	struct gda_peer peer;		/* by gda_qp_connect(), if it adds one; @target 0: none */
 	uint32_t handle;
 	int has_view;
 	int debug_failed;		/* the first error was printed */
@@ -213,8 +213,9 @@ int gda_dialect_check(uint32_t *dialect);
 
 /*
  * The same for queues to which a program posts that speaks @spoken, a bit for each enum
- * gda_dialect. *@dialect only changes to one without %GDA_CAN_ORDER; 0 stays, for each queue to have
- * the default. Return: also -EOPNOTSUPP with a reason if the program does not speak the dialect.
+ * gda_dialect. *@dialect only changes to one without %GDA_CAN_ORDER; 0 stays, for each queue to
+ * have the default. Return: also -EOPNOTSUPP with a reason if the program does not speak the
+ * dialect.
  */
 int gda_dialect_choose(uint32_t *dialect, uint64_t spoken);
 

@@ -227,7 +227,8 @@ int gda_why_peer(const struct gda_context *ctx, int err)
 		return gda_because(err,
 				   "address is none of this kind of device, or that of a QP that is to be connected: pass what gda_qp_address() of a QP in the efa dialect gave");
 	if (err == -ENOSPC)
-		return gda_because(err, "%u contexts are named already: remove some", GDA_MAX_PEERS);
+		return gda_because(err, "%u contexts are named already: remove some",
+				   GDA_MAX_PEERS);
 	return gda_why_connect(ctx, err);
 }
 

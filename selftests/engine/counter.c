@@ -290,7 +290,7 @@ TEST_F(counter, Q6_arrivals_are_stored_by_their_queue)
 	EXPECT_EQ(2, word_at(self->r, WORD));
 	EXPECT_FALSE(gda_engine_pending(&self->b->q));
 	EXPECT_EQ(0, gda_engine_visit(&self->b->q, 1, 1));
-	/* the key is another domain's: the queue where it arrives fails, and not the one that posts */
+	/* another domain's key: the queue where it arrives fails, and not the one that posts */
 	self->recv.pd = &dom_a;
 	put(self);
 	run(self->a);
@@ -428,7 +428,8 @@ TEST_F(counter, Q6_bad_places_are_refused)
 	struct th_mr *far = th_mr_new(&self->dev, &dom_a, 0x70000, SIZE, GDA_ACCESS_ALL, 12, 0);
 	struct th_mr *was = th_mr_new(&self->dev, &dom_a, 0x80000, SIZE, GDA_ACCESS_ALL, 12, 0);
 	const struct { struct th_mr *mr; u64 off; int err; } rows[] = {
-		{ self->l, SIZE - 8, 0 }, { self->l, SIZE - 7, -EINVAL }, { self->l, SIZE, -EINVAL },
+		{ self->l, SIZE - 8, 0 }, { self->l, SIZE - 7, -EINVAL },
+		{ self->l, SIZE, -EINVAL },
 		{ self->l, -8ULL, -EINVAL }, { self->l, 1ULL << 63, -EINVAL },
 		{ self->l, 4, -EINVAL }, { self->l, 1, -EINVAL }, { self->l, 4092, -EINVAL },
 		{ self->r, WORD, -ENOENT }, { odd, 0, -EINVAL }, { odd, 4, 0 },

@@ -14,7 +14,7 @@
 
 FIXTURE(counters) {
 	struct s_end end[2];
-	struct s_memory value[2], errors;	/* an MR for each word; errors of the first end's sends */
+	struct s_memory value[2], errors;	/* an MR for each word; errors of the first end */
 	struct gda_counter *sent, *arrived;
 };
 

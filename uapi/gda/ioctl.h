@@ -555,9 +555,9 @@ struct gda_counter_mem {
 /**
  * DOC: Counters in memory of the caller
  *
- * Each of the two counts of a counter can also be stored to a 64-bit word in an MR of the caller, as
- * hardware stores completion counters (efa's comp_cntr). The words may be in two MRs of any kind:
- * pages of the process, a dma-buf, memory of a peer driver.
+ * Each of the two counts of a counter can also be stored to a 64-bit word in an MR of the caller,
+ * as hardware stores completion counters (efa's comp_cntr). The words may be in two MRs of any
+ * kind: pages of the process, a dma-buf, memory of a peer driver.
  *
  * The counter itself stays where it is and has the count. After each visit of the queue the
  * executor stores the counts that have changed to their words. It never reads the words: a word

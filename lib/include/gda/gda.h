@@ -198,8 +198,8 @@ struct gda_place {
  * @flags: GDA_CQ_*, except %GDA_CQ_DMABUF and %GDA_CQ_DBREC_DMABUF, which @memory and @dbrec imply
  * @depth: entries, a power of two; ignored (1) for a collapsed CQ
  * @dialect: enum gda_dialect, the format of the entries; 0: that of GDA_DIALECT in the environment,
- *	else %GDA_DIALECT_MLX5. QPs of the CQ are of the same dialect, and the library's reader (gda_cq_view()) reads the dialects of
- *	gda/wqe.h
+ *	else %GDA_DIALECT_MLX5. QPs of the CQ are of the same dialect, and the library's reader
+ *	(gda_cq_view()) reads the dialects of gda/wqe.h
  * @memory: place of the entries in memory of the caller; NULL: the device's memory
  * @dbrec: place of a ring's consumer index record in memory of the caller; NULL: the
  *	device's memory
@@ -313,7 +313,8 @@ int gda_counter_create(struct gda_context *ctx, struct gda_counter **count);
  * struct gda_counter_attr - attributes of a new counter
  * @size: sizeof(struct gda_counter_attr)
  * @flags: %GDA_COUNTER_WRAP31: the words, but not the counter, wrap at 2^31; or 0
- * @ops: GDA_COUNT_* of gda/ioctl.h, the operations whose successes count; 0: all. Errors always count
+ * @ops: GDA_COUNT_* of gda/ioctl.h, the operations whose successes count; 0: all. Errors always
+ *	count
  * @reserved: must be 0
  * @value_mr: MR of the same context, with %GDA_ACCESS_LOCAL_WRITE, to which the successes are also
  *	stored; or NULL
@@ -325,8 +326,8 @@ int gda_counter_create(struct gda_context *ctx, struct gda_counter **count);
  *
  * The counter itself is where gda_counter_memory() says, and has the counts. The executor stores a
  * count that has changed to its word at the end of each visit of the queue, and never reads the
- * word. If it may no longer write there, because the MR was destroyed or its memory revoked, each QP
- * that counts there goes into error with %GDA_CAUSE_QUEUE when a count changes.
+ * word. If it may no longer write there, because the MR was destroyed or its memory revoked, each
+ * QP that counts there goes into error with %GDA_CAUSE_QUEUE when a count changes.
  */
 struct gda_counter_attr {
 	uint32_t size;
@@ -348,7 +349,8 @@ struct gda_counter_attr {
  * @count: receives the new counter
  *
  * Return: as gda_counter_create(); also -EINVAL a word that is not inside of its MR or not
- * aligned, two words that overlap, a wrap without a word, an MR of another context, or a bad size; -E2BIG a member that this library does not know is set; -EACCES the MR lacks
+ * aligned, two words that overlap, a wrap without a word, an MR of another context, or a bad size;
+ * -E2BIG a member that this library does not know is set; -EACCES the MR lacks
  * %GDA_ACCESS_LOCAL_WRITE; -ENOENT the MR was revoked; -EOPNOTSUPP an unknown flag or operation, a
  * device without %GDA_FEATURE_COUNTER_MEMORY, or memory that no CPU can access.
  */
