@@ -56,6 +56,21 @@ int gda_dialect_choose(uint32_t *dialect, uint64_t spoken)
 	return err;
 }
 
+int gda_dialect_kernels(uint32_t *dialect)
+{
+	uint32_t can = gda_wqe_can(*dialect);
+	int err = *dialect ? gda_dialect_check(dialect) : 0;
+
+	if (!err && *dialect > GDA_WQE_FIRST)
+		err = gda_because(-EOPNOTSUPP,
+				  "dialect %u lacks %s, which this front end needs where kernels post: set it to 0",
+				  *dialect, !(can & GDA_CAN_ORDER) ? "GDA_CAN_ORDER" :
+				  !(can & GDA_CAN_ATOMIC) ? "GDA_CAN_ATOMIC" : "posters of kernels");
+	if (!err)
+		*dialect = GDA_WQE_FIRST;
+	return err;
+}
+
 GDA_EXPORT const char *gda_syndrome_name_in(uint32_t dialect, uint32_t syndrome)
 {
 	const char *text;

@@ -221,6 +221,11 @@ int gda_dialect_choose(uint32_t *dialect, uint64_t spoken);
 
 /* Return: 0; or -EOPNOTSUPP with a reason if @spoken lacks @dialect. */
 int gda_dialect_spoken(uint32_t dialect, uint64_t spoken);
+/*
+ * Choose the dialect of a front end's queues to which kernels post: the first one. One without order
+ * and atomics is refused by the name of what it lacks; the environment does not choose.
+ */
+int gda_dialect_kernels(uint32_t *dialect);
 
 /* fork.c */
 

@@ -211,6 +211,10 @@ TEST_F(gin, refusals)
 	attr.reserved2 = 1;
 	EXPECT_EQ(-EINVAL, gda_gin_create(self->ranks, self->ctx, &attr, &comm));
 	attr.reserved2 = 0;
+	attr.dialect = GDA_DIALECT_EFA;
+	EXPECT_EQ(-EOPNOTSUPP, gda_gin_create(self->ranks, self->ctx, &attr, &comm));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "GDA_CAN_ORDER"));
+	attr.dialect = 0;
 	ASSERT_EQ(0, gda_open(GDA_DEVICE_INPROC, &other));
 	EXPECT_EQ(-EINVAL, gda_gin_create(self->ranks, other, &attr, &comm));
 	gda_close(other);

@@ -70,14 +70,9 @@ static int gda_async_check(const struct gda_comm *ranks, struct gda_context *ctx
 /* Choose the dialect; kernels post in the first one alone. */
 static int gda_async_dialect(struct gda_async_attr *a, uint64_t spoken)
 {
-	if (!a->cuda)
-		return gda_dialect_choose(&a->dialect, spoken);
-	if (a->dialect > GDA_WQE_FIRST)
-		return gda_because(-EOPNOTSUPP,
-				   "dialect %u: kernels do not post in it: set it to 0",
-				   a->dialect);
-	a->dialect = GDA_WQE_FIRST;
-	return 0;
+	if (a->cuda)
+		return gda_dialect_kernels(&a->dialect);
+	return gda_dialect_choose(&a->dialect, spoken);
 }
 
 static int gda_async_read_attr(const struct gda_async_attr *theirs, size_t size,

@@ -174,15 +174,10 @@ static int gda_gin_read_attr(const struct gda_gin_attr *theirs, uint32_t flags, 
 /* Choose the dialect, and what it decides; kernels post in the first one alone. */
 static int gda_gin_dialect(struct gda_gin_attr *a, uint64_t spoken)
 {
-	int err;
+	int err = a->cuda ? gda_dialect_kernels(&a->dialect) : 0;
 
-	if (a->cuda && a->dialect > GDA_WQE_FIRST)
-		return gda_because(-EOPNOTSUPP,
-				   "dialect %u: kernels do not post in it: set it to 0",
-				   a->dialect);
-	if (a->cuda)
-		a->dialect = GDA_WQE_FIRST;
-	err = gda_dialect_choose(&a->dialect, spoken);
+	if (!err)
+		err = gda_dialect_choose(&a->dialect, spoken);
 	if (err || !gda_cqe_unordered(a->dialect))
 		return err;
 	if (a->flags & (GDA_GIN_CHECKED | GDA_GIN_NEED_VA))

@@ -38,14 +38,10 @@ static int gda_shmem_dialect(struct gda_shmem_heap *h)
 {
 	uint32_t *dialect = &h->attr.dialect;
 	struct gda_reason reason;
-	int err;
+	int err = h->cuda ? gda_dialect_kernels(dialect) : 0;
 
-	if (h->cuda && *dialect > GDA_WQE_FIRST)
-		return gda_shmem_refuse(h, -EOPNOTSUPP,
-					"dialect %u: kernels do not post in it: set it to 0", *dialect);
-	if (h->cuda)
-		*dialect = GDA_WQE_FIRST;
-	err = gda_dialect_choose(dialect, h->spoken);
+	if (!err)
+		err = gda_dialect_choose(dialect, h->spoken);
 	if (err) {
 		gda_reason_save(&reason);
 		return gda_shmem_refuse(h, err, "%s", reason.text);
