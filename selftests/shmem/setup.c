@@ -162,6 +162,11 @@ TEST(refusals_name_the_pe)
 	odd = attr;
 	odd.chunk_bytes = 1;
 	EXPECT_EQ(-EINVAL, main_odd(p, false, &attr, &odd));
+	odd = attr;
+	odd.dialect = 99;
+	EXPECT_EQ(-EOPNOTSUPP, main_odd(p, false, &odd, &odd));
+	EXPECT_STREQ(p[0].why,
+		     "gda_shmem_create: PE 0: dialect 99: this library writes no entries of it: set it to 0");
 	setenv("GDA_SHMEM_WAY", "straight", 1);
 	attr.way = GDA_SHMEM_AUTO;
 	EXPECT_EQ(-EINVAL, main_odd(p, false, &attr, &attr));

@@ -110,6 +110,10 @@ static int gda_shmem_check(struct gda_shmem_heap *h)
 		return gda_shmem_refuse(h, -EINVAL, "qps %u: the most is %u", a->qps,
 					GDA_SHMEM_MAX_QPS);
 	a->heap_bytes = (a->heap_bytes + page - 1) / page * page;
+	if (a->dialect && !gda_wqe_speaks(a->dialect))
+		return gda_shmem_refuse(h, -EOPNOTSUPP,
+					"dialect %u: this library writes no entries of it: set it to 0",
+					a->dialect);
 	if (!a->cuda && (a->word_bytes || a->place))
 		return gda_shmem_refuse(h, -EINVAL,
 					"word_bytes or place is set: only with cuda");

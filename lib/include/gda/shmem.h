@@ -145,8 +145,8 @@ int gda_shmem_create_spoken(struct gda_comm *comm, const struct gda_shmem_attr *
  * gda_last_error() says which PE failed, and why. The heap begins as zeros.
  *
  * Return: 0; -EINVAL a member that is out of its range, or PEs that are threads of one process and
- * give @data; -EPROTO PEs do not agree on a size; -EOPNOTSUPP unknown flags, or the requested way
- * is impossible; -EACCES the memory of a PE on this machine cannot be mapped; -ENOMEM; -EMFILE;
+ * give @data; -EPROTO PEs do not agree on a size; -EOPNOTSUPP unknown flags, an unknown dialect,
+ * also where there are no queues, or the requested way is impossible; -EACCES the memory of a PE on this machine cannot be mapped; -ENOMEM; -EMFILE;
  * what gda_comm_allgather() returns; by queue what gda_open(), gda_qp_create() and gda_mr_reg()
  * return.
  */
