@@ -393,7 +393,9 @@ GDA_SLOW int gda_test_through_each(struct gda_view *v, int64_t ticket)
  * @ticket: of a post to this queue
  *
  * In a dialect without %GDA_CAN_ORDER gda_test() tells nothing about earlier tickets, and this
- * does. Elsewhere both are the same, but for -ECANCELED. It never rings.
+ * does. Elsewhere both are the same, but for -ECANCELED. It never rings. In a dialect without
+ * %GDA_CAN_ORDER it says nothing of a single ticket, so a program that is compiled with GDA_RECORD
+ * records no observed outcome of it; nor of gda_wait_through() and gda_quiet().
  *
  * Return: 1 done, 0 not yet, or a negative errno: -EIO this post, or an earlier one, failed;
  * -EINVAL never posted; a negative @ticket itself.

@@ -397,7 +397,8 @@ GDA_HELPER int gda_gin_move_checked(struct gda_gin *gin, uint32_t peer,
  * this peer (G-24); -EINVAL no such signal or counter; -EOPNOTSUPP an Add, a word of a window, or a
  * strong signal, with signals by arrival (E-03); -EAGAIN the queue is full and %GDA_NOWAIT is set;
  * -ETIMEDOUT it stayed full; -EIO it is full and has failed; -ESHUTDOWN a rank was lost. After such
- * an error some pieces of a put may have been posted, but no action: putting it again is harmless.
+ * an error pieces of a put, or a put without its signal, may have been posted; putting it again is
+ * harmless, but for its counter, which ticks once for each that was posted.
  */
 GDA_API int gda_gin_put(struct gda_gin *gin, uint32_t peer, struct gda_gin_place dst,
 			struct gda_gin_place src, uint64_t bytes, struct gda_gin_how how)

@@ -434,7 +434,7 @@ void gda_record_posted(const struct gda_view *v, uint64_t index, uint32_t n);
  * @ticket: the ticket that the outcome is of
  * @done: the value that gda_test() returns, not 0
  *
- * gda_test() and all waits of a program that is compiled with GDA_RECORD call it. Until
+ * gda_test() and waits for a ticket, of a program that is compiled with GDA_RECORD, call it. Until
  * gda_record_open() makes the ring it does nothing.
  */
 void gda_record_observed(const struct gda_view *v, int64_t ticket, int done);
