@@ -84,16 +84,16 @@ static bool gda_counter_store_one(struct gda_engine_qp *q, struct gda_engine_cou
 	return true;
 }
 
-/* Ask the queue to fail if it counts in memory that was revoked. Return: whether it does now. */
-static bool gda_counter_check(struct gda_engine_qp *q)
+/*
+ * Shall the queue fail, because it counts in memory that was revoked? A queue that is to be
+ * connected has to be so first: its creator does not expect an error before.
+ */
+static bool gda_counter_fails(const struct gda_engine_qp *q)
 {
 	if (likely(!gda_counter_any_lost(q->sent_counter) &&
 		   !gda_counter_any_lost(q->recv_counter)))
 		return false;
-	if (READ_ONCE(q->state) == GDA_QP_ERROR || READ_ONCE(q->fail))
-		return false;
-	gda_host_fail(q, GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_QUEUE));
-	return true;
+	return READ_ONCE(q->state) == GDA_QP_READY && !READ_ONCE(q->fail);
 }
 
 bool gda_counter_store(struct gda_engine_qp *q)
@@ -101,13 +101,16 @@ bool gda_counter_store(struct gda_engine_qp *q)
 	bool stored = gda_counter_store_one(q, q->sent_counter);
 
 	stored |= gda_counter_store_one(q, q->recv_counter);
-	return gda_counter_check(q) || stored;
+	if (!gda_counter_fails(q))
+		return stored;
+	gda_host_fail(q, GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_QUEUE));
+	return true;
 }
 
 bool gda_counter_pending(const struct gda_engine_qp *q)
 {
 	return gda_counter_any_changed(q->sent_counter) ||
-	       gda_counter_any_changed(q->recv_counter);
+	       gda_counter_any_changed(q->recv_counter) || gda_counter_fails(q);
 }
 
 u32 gda_counter_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
