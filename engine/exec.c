@@ -86,15 +86,6 @@ static __always_inline int gda_exec_check_local(const struct gda_engine_qp *q,
 	return 0;
 }
 
-/* Does the peer have a CQ for the immediate, if the work request has one? */
-static __always_inline int gda_exec_check_imm(const struct gda_work *w,
-					      const struct gda_engine_qp *peer)
-{
-	if (w->op == GDA_OP_WRITE_IMM && unlikely(!peer->recv_cq))
-		return gda_exec_fail(GDA_CLASS_INVALID_REQUEST, GDA_CAUSE_RECV);
-	return 0;
-}
-
 static __always_inline int gda_exec_check_remote(const struct gda_engine_qp *q,
 						 const struct gda_work *w, bool far,
 						 const struct gda_engine_qp *peer,
@@ -247,112 +238,47 @@ static bool gda_exec_short(struct gda_engine_qp *q, struct gda_exec_scope *scope
 	return true;
 }
 
+/* Move the bytes of a request from @from to @to. Return: 0 or gda_exec_fail(). */
+static int gda_exec_move_to(struct gda_engine_qp *q, const struct gda_exec_mems *mems, u32 from,
+			    u32 to)
+{
+	void *local, *remote;
+	u32 n;
+
+	for (q->done = from; q->done < to; q->done += n) {
+		n = gda_exec_local(q, mems, to - q->done, &local);
+		if (unlikely(!n))
+			return gda_exec_fail(GDA_CLASS_LOCAL, GDA_CAUSE_IO);
+		n = gda_exec_span(mems->remote, &q->work.remote, q->done, n, &remote);
+		if (unlikely(!n))
+			return gda_exec_fail(GDA_CLASS_REMOTE_OP, GDA_CAUSE_IO);
+		gda_exec_move(q, q->work.op, local, remote, n);
+	}
+	return 0;
+}
+
 /* Return: as gda_exec(). */
 static int gda_exec_transfer(struct gda_engine_qp *q, const struct gda_exec_mems *mems, u64 until)
 {
 	const struct gda_sge *range = &q->work.remote;
 
-	if (!q->busy)
-		q->done = 0;
-	while (q->done < range->len) {
-		u32 n = range->len - q->done;
-		void *local, *remote;
+	u32 from = q->busy ? q->done : 0;
+	u32 to = range->len;
+	int ret;
 
-		if (range->len > GDA_EXEC_WHOLE) {
-			u64 left = until - q->bytes;
-
-			q->busy = !left;
-			if (!left)
-				return 0;
-			n = left < n ? (u32)left : n;
-		}
-		n = gda_exec_local(q, mems, n, &local);
-		if (unlikely(!n))
-			return gda_exec_fail(GDA_CLASS_LOCAL, GDA_CAUSE_IO);
-		n = gda_exec_span(mems->remote, range, q->done, n, &remote);
-		if (unlikely(!n))
-			return gda_exec_fail(GDA_CLASS_REMOTE_OP, GDA_CAUSE_IO);
-		gda_exec_move(q, q->work.op, local, remote, n);
-		q->done += n;
-	}
-	return 1;
-}
-
-noinline int gda_exec_not_ready(struct gda_engine_qp *q, struct gda_exec_scope *scope)
-{
-	/* the delays of InfiniBand's RNR NAK timer, in units of 10 us; the code 0 is 65536 */
-	static const u16 delays[GDA_MAX_MIN_RNR_TIMER + 1] = {
-		0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
-		256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288,
-		16384, 24576, 32768, 49152,
-	};
-	u32 delay = delays[READ_ONCE(scope->peer->min_rnr_timer)];
-	u32 retry = READ_ONCE(q->rnr_retry);
-
-	if (retry != GDA_ENGINE_RNR_FOREVER) {
-		if (q->rnr_tries >= retry)
-			return gda_exec_fail(GDA_CLASS_RNR, GDA_CAUSE_RECV);
-		q->rnr_tries++;
-	}
-	q->busy = true;
-	/* begin nothing after it in this visit */
-	scope->until = q->bytes;
-	gda_host_delay(q, (delay ? delay : 65536U) * 10000U);
-	return 0;
+	if (range->len > GDA_EXEC_WHOLE && to - from > until - q->bytes)
+		to = from + (u32)(until - q->bytes);
+	ret = gda_exec_move_to(q, mems, from, to);
+	q->busy = !ret && to < range->len;
+	return ret ? ret : to == range->len;
 }
 
 /*
- * Deliver the immediate once the write is done: it is ordered behind the bytes, which the push
- * releases. Return: as gda_exec().
- */
-static int gda_exec_push_imm(struct gda_engine_qp *q, struct gda_exec_scope *scope)
-{
-	struct gda_engine_qp *peer = scope->peer;
-	const struct gda_work *w = &q->work;
-	const struct gda_completion c = {
-		.kind = GDA_COMPLETION_IMM,
-		.solicited = (w->flags & GDA_WORK_SOLICIT) != 0,
-		.index = q->imms,
-		.qpn = peer->qpn,
-		.byte_cnt = w->remote.len,
-		.uidx_imm = (u64)peer->user_index << 32 | w->imm,
-		.source = q->dialect->named ? q->qpn : 0,
-		.lid = q->dialect->named ? scope->to.back : 0,
-	};
-
-	if (unlikely(peer->rq))
-		return gda_exec_give_imm(q, scope);
-	if (unlikely(!gda_host_push(peer->recv_cq, &c)))
-		return gda_exec_not_ready(q, scope);
-	gda_engine_record_arrived(peer, q->imms, w->opcode, &w->remote, w->imm);
-	q->imms++;
-	q->rnr_tries = 0;
-	q->busy = false;
-	return 1;
-}
-
-/*
- * A fence by reading: order earlier work's stores before, and load the first byte. That read makes
- * a device's posted writes arrive. Return: 1 or gda_exec_fail().
- */
-static int gda_exec_dump(const struct gda_engine_qp *q, const struct gda_exec_mems *mems)
-{
-	void *ptr;
-
-	if (unlikely(!gda_exec_span(mems->local[0], &q->work.sge[0], 0, 1, &ptr)))
-		return gda_exec_fail(GDA_CLASS_LOCAL, GDA_CAUSE_IO);
-	smp_mb(); /* order this after the stores of earlier work requests */
-	(void)READ_ONCE(*(const u8 *)ptr);
-	return 1;
-}
-
-/*
- * Store the old value at the local segment, which may consist of several spans; with @dry only
- * check that this is possible.
+ * Store what a request returns at its local segment, which may consist of several spans; with @dry
+ * only check that this is possible.
  */
 static noinline bool gda_exec_result(const struct gda_engine_qp *q,
-				     const struct gda_exec_mems *mems,
-			    const void *value, bool dry)
+				     const struct gda_exec_mems *mems, const void *value, bool dry)
 {
 	const u8 *src = value;
 	u32 len = q->work.remote.len;
@@ -403,7 +329,7 @@ static u64 gda_exec_cmpxchg(void *ptr, u32 width, u64 old, u64 new)
  * The read-modify-write itself, on naturally aligned memory. Return: false if other writers won
  * each try, and nothing was done.
  */
-static bool gda_exec_modify(const struct gda_work *w, void *ptr, u64 *old)
+static __always_inline bool gda_exec_modify(const struct gda_work *w, void *ptr, u64 *old)
 {
 	u32 i;
 
@@ -427,6 +353,32 @@ static bool gda_exec_modify(const struct gda_work *w, void *ptr, u64 *old)
 	return false;
 }
 
+/* Find the word of an atomic. Return: 0 or gda_exec_fail(). */
+static __always_inline int gda_exec_find_word(const struct gda_work *w,
+					      const struct gda_exec_mems *mems, void **ptr)
+{
+	u32 width = w->remote.len;
+	u32 n = gda_exec_span(mems->remote, &w->remote, 0, width, ptr);
+
+	if (unlikely(!n))
+		return gda_exec_fail(GDA_CLASS_REMOTE_OP, GDA_CAUSE_IO);
+	/* an aligned iova does not imply aligned memory, and a split lock is fatal */
+	if (unlikely(n != width || (uintptr_t)*ptr % width))
+		return gda_exec_fail(GDA_CLASS_INVALID_REQUEST, GDA_CAUSE_ALIGN);
+	return 0;
+}
+
+/* Convert the old value of an atomic of 4 bytes to the order of bytes that its poster wants. */
+static __always_inline void gda_exec_convert(const struct gda_work *w, u64 *old)
+{
+	if (unlikely(w->flags & GDA_WORK_BIG_ENDIAN)) {
+		const u8 bytes[] = { (u8)(*old >> 24), (u8)(*old >> 16), (u8)(*old >> 8),
+				     (u8)*old };
+
+		memcpy(old, bytes, sizeof(bytes));
+	}
+}
+
 /* Return: as gda_exec(). */
 static int gda_exec_atomic(struct gda_engine_qp *q, const struct gda_exec_mems *mems)
 {
@@ -434,30 +386,22 @@ static int gda_exec_atomic(struct gda_engine_qp *q, const struct gda_exec_mems *
 	u32 width = w->remote.len;
 	void *ptr, *result;
 	u64 old;
-	u32 n;
+	int ret;
 
 	if (unlikely(w->remote.addr % width))
 		return gda_exec_fail(GDA_CLASS_INVALID_REQUEST, GDA_CAUSE_ALIGN);
-	n = gda_exec_span(mems->local[0], &w->sge[0], 0, width, &result);
-	if (unlikely(n != width)) {
+	if (unlikely(gda_exec_span(mems->local[0], &w->sge[0], 0, width, &result) != width)) {
 		result = NULL;
 		if (!gda_exec_result(q, mems, NULL, true))
 			return gda_exec_fail(GDA_CLASS_LOCAL, GDA_CAUSE_IO);
 	}
-	n = gda_exec_span(mems->remote, &w->remote, 0, width, &ptr);
-	if (unlikely(!n))
-		return gda_exec_fail(GDA_CLASS_REMOTE_OP, GDA_CAUSE_IO);
-	/* an aligned iova does not imply aligned memory, and a split lock is fatal */
-	if (unlikely(n != width || (uintptr_t)ptr % width))
-		return gda_exec_fail(GDA_CLASS_INVALID_REQUEST, GDA_CAUSE_ALIGN);
+	ret = gda_exec_find_word(w, mems, &ptr);
+	if (unlikely(ret))
+		return ret;
 	q->busy = !gda_exec_modify(w, ptr, &old);
 	if (unlikely(q->busy))
 		return 0;
-	if (unlikely(w->flags & GDA_WORK_BIG_ENDIAN)) {
-		const u8 bytes[] = { (u8)(old >> 24), (u8)(old >> 16), (u8)(old >> 8), (u8)old };
-
-		memcpy(&old, bytes, sizeof(bytes));
-	}
+	gda_exec_convert(w, &old);
 	if (likely(result))
 		gda_exec_copy(result, &old, width);
 	else
@@ -466,39 +410,67 @@ static int gda_exec_atomic(struct gda_engine_qp *q, const struct gda_exec_mems *
 	return 1;
 }
 
-/* Return: as gda_exec(). */
-static noinline int gda_exec_wait(struct gda_engine_qp *q, struct gda_exec_scope *scope)
+/* Take the bytes of a read. Return: as gda_exec_fetch(). */
+static int gda_exec_take(const struct gda_engine_qp *q, const struct gda_exec_mems *mems, u8 *value)
 {
-	int ret = gda_host_wait(q, q->work.remote.key, q->work.imm, q->busy);
+	u32 len = q->work.remote.len;
+	u32 done, n;
+	void *ptr;
 
-	q->busy = !ret;
-	/* begin nothing after it in this visit */
-	if (!ret)
-		scope->until = q->bytes;
-	return ret;
+	smp_mb(); /* order loads, too, after the stores of earlier work requests */
+	for (done = 0; done < len; done += n) {
+		n = gda_exec_span(mems->remote, &q->work.remote, done, len - done, &ptr);
+		if (unlikely(!n))
+			return gda_exec_fail(GDA_CLASS_REMOTE_OP, GDA_CAUSE_IO);
+		gda_exec_copy(value + done, ptr, n);
+	}
+	return 1;
 }
 
-/*
- * A WAIT, or a write or read of no bytes. Its keys are not looked at (InfiniBand C9-88), but the
- * responder has to be there. Return: as gda_exec().
- */
-static noinline int gda_exec_empty(struct gda_engine_qp *q, struct gda_exec_scope *scope)
+int gda_exec_fetch(struct gda_engine_qp *q, const struct gda_exec_scope *scope, u64 *value)
 {
-	u8 op = q->work.op;
-	int ret;
+	const struct gda_work *w = &q->work;
+	struct gda_exec_mems mems;
+	int ret = gda_exec_check(q, w, scope->peer, &mems);
+	void *ptr;
 
-	/* a WAIT names no memory and needs no peer */
-	if (op == GDA_OP_WAIT)
-		return gda_exec_wait(q, scope);
-	if (unlikely(!scope->peer))
-		return gda_exec_fail(GDA_CLASS_RETRY, GDA_CAUSE_PEER);
-	ret = gda_exec_check_imm(&q->work, scope->peer);
-	if (unlikely(ret))
+	if (ret)
 		return ret;
-	ret = op == GDA_OP_WRITE_IMM ? gda_exec_push_imm(q, scope) : 1;
-	if (likely(ret > 0))
-		gda_exec_arrived(op, scope->peer);
-	return ret;
+	if (w->op != GDA_OP_READ && w->remote.addr % w->remote.len)
+		return gda_exec_fail(GDA_CLASS_INVALID_REQUEST, GDA_CAUSE_ALIGN);
+	if (!gda_exec_result(q, &mems, NULL, true))
+		return gda_exec_fail(GDA_CLASS_LOCAL, GDA_CAUSE_IO);
+	if (w->op == GDA_OP_READ)
+		return gda_exec_take(q, &mems, (u8 *)value);
+	ret = gda_exec_find_word(w, &mems, &ptr);
+	if (ret)
+		return ret;
+	if (!gda_exec_modify(w, ptr, value))
+		return 0;
+	gda_exec_convert(w, value);
+	gda_exec_arrived(w->op, scope->peer);
+	return 1;
+}
+
+int gda_exec_land(struct gda_engine_qp *q, const struct gda_exec_scope *scope, const u64 *value)
+{
+	struct gda_exec_mems mems;
+	int ret = gda_exec_check(q, &q->work, scope->peer, &mems);
+
+	if (ret)
+		return ret;
+	if (!gda_exec_result(q, &mems, value, false))
+		return gda_exec_fail(GDA_CLASS_LOCAL, GDA_CAUSE_IO);
+	WRITE_ONCE(q->bytes, q->bytes + q->work.remote.len);
+	return 1;
+}
+
+int gda_exec_part(struct gda_engine_qp *q, const struct gda_exec_scope *scope, u32 from, u32 to)
+{
+	struct gda_exec_mems mems;
+	int ret = gda_exec_check(q, &q->work, scope->peer, &mems);
+
+	return ret ? ret : gda_exec_move_to(q, &mems, from, to);
 }
 
 static noinline int gda_exec_any(struct gda_engine_qp *q, struct gda_exec_scope *scope)
@@ -514,7 +486,7 @@ static noinline int gda_exec_any(struct gda_engine_qp *q, struct gda_exec_scope 
 		return gda_exec_send(q, scope, &mems);
 	/* DUMP has a local segment only */
 	if (unlikely(!q->work.remote.len))
-		return op == GDA_OP_DUMP ? gda_exec_dump(q, &mems) : gda_exec_empty(q, scope);
+		return op == GDA_OP_DUMP ? gda_exec_dump(q, &mems) : gda_exec_count(q, scope);
 	ret = gda_exec_check_remote(q, &q->work, false, scope->peer, &mems);
 	if (unlikely(ret))
 		return ret;

@@ -80,6 +80,15 @@ static __always_inline void gda_exec_move(struct gda_engine_qp *q, u8 op, void *
 	WRITE_ONCE(q->bytes, q->bytes + len);
 }
 
+/* Does the peer have a CQ for the immediate, if the work request has one? */
+static inline int gda_exec_check_imm(const struct gda_work *w,
+					      const struct gda_engine_qp *peer)
+{
+	if (w->op == GDA_OP_WRITE_IMM && unlikely(!peer->recv_cq))
+		return gda_exec_fail(GDA_CLASS_INVALID_REQUEST, GDA_CAUSE_RECV);
+	return 0;
+}
+
 /* Count a write or an atomic at the peer once all its bytes are in place. */
 static __always_inline void gda_exec_arrived(u8 op, const struct gda_engine_qp *peer)
 {
@@ -111,6 +120,75 @@ static inline u32 gda_exec_local(struct gda_engine_qp *q, const struct gda_exec_
 }
 
 /* exec.c */
+
+/* The longest value that gda_exec_fetch() returns, bytes. */
+#define GDA_EXEC_HELD	64U
+
+/**
+ * gda_exec_fetch - execute what the responder does for a read or an atomic
+ * @q: the queue; q->work is an atomic, or a read of at most %GDA_EXEC_HELD bytes into one segment
+ * @scope: of this visit
+ * @value: out: what is returned to the poster
+ *
+ * Return: as gda_exec(); 1 if @value may land.
+ */
+int gda_exec_fetch(struct gda_engine_qp *q, const struct gda_exec_scope *scope, u64 *value);
+
+/**
+ * gda_exec_land - store what a read or an atomic returns
+ * @q: the queue, for which gda_exec_fetch() returned 1
+ * @scope: of this visit
+ * @value: from gda_exec_fetch()
+ *
+ * Return: 1, or -GDA_STATUS().
+ */
+int gda_exec_land(struct gda_engine_qp *q, const struct gda_exec_scope *scope, const u64 *value);
+
+/**
+ * gda_exec_part - move some bytes of a write, without counting it or giving an immediate
+ * @q: the queue; q->work is a write that has bytes
+ * @scope: of this visit
+ * @from: the first byte
+ * @to: behind the last
+ *
+ * Return: 0, or -GDA_STATUS().
+ */
+int gda_exec_part(struct gda_engine_qp *q, const struct gda_exec_scope *scope, u32 from, u32 to);
+
+/* imm.c */
+
+/**
+ * gda_exec_count - end a write whose bytes are in place, or that has none; or execute a WAIT
+ * @q: the queue
+ * @scope: of this visit
+ *
+ * A request of no bytes: its keys are not looked at (InfiniBand C9-88), but the responder has to be
+ * there. A WAIT names no memory and needs no peer.
+ *
+ * Return: as gda_exec().
+ */
+int gda_exec_count(struct gda_engine_qp *q, struct gda_exec_scope *scope);
+
+/**
+ * gda_exec_push_imm - deliver the immediate once the write is done
+ * @q: the queue; q->work has an immediate, which is ordered behind the bytes
+ * @scope: of this visit
+ *
+ * Return: as gda_exec().
+ */
+int gda_exec_push_imm(struct gda_engine_qp *q, struct gda_exec_scope *scope);
+
+/**
+ * gda_exec_dump - execute a fence by reading
+ * @q: the queue; q->work is one
+ * @mems: its memory, which was checked
+ *
+ * Order earlier work's stores before, and load the first byte. That read makes a device's posted
+ * writes arrive.
+ *
+ * Return: 1 or gda_exec_fail().
+ */
+int gda_exec_dump(const struct gda_engine_qp *q, const struct gda_exec_mems *mems);
 
 /**
  * gda_exec_not_ready - the peer has no room, as an RNR NAK says on a wire

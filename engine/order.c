@@ -16,6 +16,7 @@
 #include "visit.h"
 
 static_assert(GDA_ORDER_WINDOW <= 256);
+static_assert(GDA_ORDER_PARTS <= 8 * sizeof(((struct gda_order_slot *)0)->parts));
 
 static const struct gda_work *gda_order_work(const struct gda_order *o, u32 at)
 {
@@ -67,17 +68,27 @@ static bool gda_order_refused(const struct gda_order *o, const struct gda_work *
 	return state & GDA_MEM_NO_CPU;
 }
 
-/* May @w be executed before @first, which was posted earlier? */
-static bool gda_order_passes(const struct gda_order *o, const struct gda_work *w,
-			     const struct gda_work *first)
+/* Does it return a value to its poster? */
+static bool gda_order_returns(const struct gda_work *w)
 {
-	if (w->flags & GDA_WORK_FENCE &&
-	    (first->op == GDA_OP_READ || gda_op_is_atomic(first->op)))
+	return w->op == GDA_OP_READ || gda_op_is_atomic(w->op);
+}
+
+/* May the request at @at take its next step before the one at @before, which was posted earlier? */
+static bool gda_order_passes(const struct gda_order *o, u32 at, u32 before)
+{
+	const struct gda_work *w = gda_order_work(o, at), *first = gda_order_work(o, before);
+
+	if (w->flags & GDA_WORK_FENCE && gda_order_returns(first))
 		return false;
 	if (o->q->dialect->unordered)
 		return true;
-	return first->op == GDA_OP_READ && w->op != GDA_OP_READ && w->op != GDA_OP_DUMP &&
-	       !gda_order_refused(o, first);
+	if (w->op == GDA_OP_DUMP)
+		return false;
+	/* only the result of @first is missing, and results land in order */
+	if (o->slots[o->waiting[before]].fetched)
+		return !o->slots[o->waiting[at]].fetched;
+	return first->op == GDA_OP_READ && w->op != GDA_OP_READ && !gda_order_refused(o, first);
 }
 
 /* Was an entry of the peer's receive queue taken for this request? */
@@ -99,7 +110,7 @@ static bool gda_order_may(const struct gda_order *o, u32 at)
 	if (at && gda_order_receives(o, gda_order_work(o, at)))
 		return false;
 	for (i = 0; i < at; i++)
-		if (!gda_order_passes(o, gda_order_work(o, at), gda_order_work(o, i)))
+		if (!gda_order_passes(o, at, i))
 			return false;
 	return true;
 }
@@ -107,15 +118,14 @@ static bool gda_order_may(const struct gda_order *o, u32 at)
 /* Choose one of the requests that may go on. Return: its place in waiting[]. */
 static u32 gda_order_choose(struct gda_order *o)
 {
-	u8 may[GDA_ORDER_WINDOW];
 	u32 i, n = 0;
 
 	if (!o->choose)
 		return 0;
 	for (i = 0; i < o->n; i++)
 		if (gda_order_may(o, i))
-			may[n++] = (u8)i;
-	return n == 1 ? may[0] : may[o->choose(o, n) % n];
+			o->may[n++] = (u8)i;
+	return n == 1 ? o->may[0] : o->may[o->choose(o, n) % n];
 }
 
 /* The request at @at has its outcome. */
@@ -165,6 +175,71 @@ static bool gda_order_is_over(const struct gda_order *o)
 	       READ_ONCE(o->q->state) == GDA_QP_ERROR;
 }
 
+/* Choose one of the @n parts of a write that have not landed. */
+static u32 gda_order_choose_part(struct gda_order *o, const struct gda_order_slot *s, u32 n)
+{
+	u32 left[GDA_ORDER_PARTS], i, k = 0;
+
+	for (i = 0; i < n; i++)
+		if (!(s->parts & 1U << i))
+			left[k++] = i;
+	if (k == 1)
+		return left[0];
+	o->parts = true;
+	i = left[o->choose(o, k) % k];
+	o->parts = false;
+	return i;
+}
+
+/* A write in parts: one lands, or if all have, it is counted. Return: as gda_exec(). */
+static int gda_order_write(struct gda_order *o, struct gda_order_slot *s,
+			   struct gda_exec_scope *scope)
+{
+	u32 len = o->q->work.remote.len;
+	/* whole words, so that a part of an aligned write is stored as any aligned word is */
+	u32 bytes = 8 * ((len + 8 * GDA_ORDER_PARTS - 1) / (8 * GDA_ORDER_PARTS));
+	u32 n = (len + bytes - 1) / bytes;
+	u32 part;
+	int ret;
+
+	if (s->parts == (1U << n) - 1)
+		return gda_exec_count(o->q, scope);
+	part = gda_order_choose_part(o, s, n);
+	ret = gda_exec_part(o->q, scope, part * bytes, min(len, (part + 1) * bytes));
+	s->parts |= (u8)(1U << part);
+	return ret;
+}
+
+/* A read or an atomic: the responder's step, then that of its result. Return: as gda_exec(). */
+static int gda_order_fetch(struct gda_order *o, struct gda_order_slot *s,
+			   const struct gda_exec_scope *scope)
+{
+	int ret;
+
+	if (s->fetched)
+		return gda_exec_land(o->q, scope, s->value);
+	ret = gda_exec_fetch(o->q, scope, s->value);
+	s->fetched = ret > 0;
+	return ret < 0 ? ret : 0;
+}
+
+/* Execute one step of q->work, which may be all of it. Return: as gda_exec(). */
+static int gda_order_exec(struct gda_order *o, struct gda_order_slot *s,
+			  struct gda_exec_scope *scope)
+{
+	const struct gda_work *w = &o->q->work;
+
+	u32 split = o->choose && w->remote.len ? o->split : 0;
+
+	if (split & GDA_ORDER_SPLIT_WRITES && w->remote.len <= GDA_ORDER_SPLIT_MAX &&
+	    (w->op == GDA_OP_WRITE || w->op == GDA_OP_WRITE_IMM))
+		return gda_order_write(o, s, scope);
+	if (split & GDA_ORDER_SPLIT_RESULTS && gda_order_returns(w) && w->nsge == 1 &&
+	    w->remote.len <= GDA_EXEC_HELD)
+		return gda_order_fetch(o, s, scope);
+	return gda_exec(o->q, scope);
+}
+
 /* Execute one step of the request at @at. Return: as gda_exec(). */
 static int gda_order_step(struct gda_order *o, u32 at, struct gda_exec_scope *scope)
 {
@@ -180,7 +255,7 @@ static int gda_order_step(struct gda_order *o, u32 at, struct gda_exec_scope *sc
 		ret = gda_engine_route(q, scope, q->dialect);
 	WRITE_ONCE(o->stepping, at);
 	if (!ret)
-		ret = gda_exec(q, scope);
+		ret = gda_order_exec(o, s, scope);
 	if (ret < 0 && q->dialect->unreliable)
 		ret = gda_engine_lose(q, ret);
 	WRITE_ONCE(o->stepping, GDA_ORDER_NONE);
