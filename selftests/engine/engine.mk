@@ -51,7 +51,10 @@ $(ETEST_NAMES:%=$(ETEST_OUT)/%): $(ETEST_OUT)/%: $(ETEST_DIR)/%.c $(ETEST_OBJ) \
 # chosen. What drives a flight by itself has no order.
 ETEST_PLAIN	:= $(filter-out flight flight_steps order order_send,$(ETEST_NAMES)) record
 ETEST_CHOSEN	:= $(filter-out model send_model,$(ETEST_PLAIN))
-TEST_NATIVE	+= $(ETEST_PLAIN:%=$(ETEST_OUT)/plain/%) $(ETEST_CHOSEN:%=$(ETEST_OUT)/chosen/%)
+# ... or what a test counts are not steps.
+ETEST_SPLIT	:= atomic doorbell decode unreliable efa
+TEST_NATIVE	+= $(ETEST_PLAIN:%=$(ETEST_OUT)/plain/%) $(ETEST_CHOSEN:%=$(ETEST_OUT)/chosen/%) \
+		   $(ETEST_SPLIT:%=$(ETEST_OUT)/split/%)
 
 $(ETEST_PLAIN:%=$(ETEST_OUT)/plain/%): $(ETEST_OUT)/plain/%: $(ETEST_OUT)/%
 	@mkdir -p $(@D)
@@ -60,6 +63,10 @@ $(ETEST_PLAIN:%=$(ETEST_OUT)/plain/%): $(ETEST_OUT)/plain/%: $(ETEST_OUT)/%
 $(ETEST_CHOSEN:%=$(ETEST_OUT)/chosen/%): $(ETEST_OUT)/chosen/%: $(ETEST_OUT)/%
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nTH_ORDER=20261127 exec $<\n' >$@ && chmod +x $@
+
+$(ETEST_SPLIT:%=$(ETEST_OUT)/split/%): $(ETEST_OUT)/split/%: $(ETEST_OUT)/%
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nTH_ORDER=split:20261128 exec $<\n' >$@ && chmod +x $@
 
 # The library's decoder of entries, beside the engine.
 TEST_NATIVE	+= $(ETEST_OUT)/record
@@ -132,3 +139,15 @@ $(DIALECT_OUT)/model: selftests/dialect/model.c selftests/dialect/phase.c $(ETES
 		$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) -Iselftests/dialect $(ETEST_FLAGS) $(ETEST_SANITIZE) -o $@ $(filter %.c,$^)
+
+# Every tape of the litmus tests. The sanitizers watch the engine elsewhere.
+TEST_NATIVE	+= $(ETEST_OUT)/litmus
+
+.PHONY: litmus-orders
+litmus-orders: $(ETEST_OUT)/litmus ## test: what a queue may do in any order, and that it does each
+	@$(ETEST_OUT)/litmus
+
+$(ETEST_OUT)/litmus: $(ETEST_DIR)/litmus.c $(ETEST_DIR)/litmus_tests.c $(ETEST_DIR)/host.c $(ETEST_SRC) \
+		$(ETEST_HEADERS) | $(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) $(ETEST_FLAGS) -o $@ $(filter %.c,$^)

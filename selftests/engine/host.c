@@ -103,7 +103,8 @@ void th_mr_get(const struct th_mr *mr, u64 off, void *buf, u64 len)
 
 /*
  * TH_ORDER in the environment has every queue visited through order.c: "plain", one request after
- * the other, or a number, which seeds what is chosen.
+ * the other, or a number, which seeds what is chosen; with "split:" before it, requests take several
+ * steps.
  */
 static u32 th_choose(struct gda_order *o, u32 n)
 {
@@ -119,6 +120,10 @@ static void th_order_new(struct th_qp *qp)
 	qp->q.order = th_alloc(64, sizeof(*qp->q.order));
 	if (!strcmp(how, "plain"))
 		return;
+	if (!strncmp(how, "split:", 6)) {
+		qp->q.order->split = GDA_ORDER_SPLIT_ALL;
+		how += 6;
+	}
 	qp->choices.s = strtoull(how, NULL, 0);
 	qp->q.order->choose = th_choose;
 	qp->q.order->arg = &qp->choices;
