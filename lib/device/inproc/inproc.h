@@ -127,6 +127,7 @@ struct gda_inproc_context {
 	bool dead;			/* shut down */
 	u32 order;			/* enum gda_inproc_order_kind */
 	u64 order_seed;
+	u32 order_depth;
 	u64 next_cookie;
 	u64 end_cookie;			/* size of the file */
 	struct gda_inproc_region *regions;	/* by cookie */
@@ -304,6 +305,7 @@ enum gda_inproc_order_kind {
 	GDA_INPROC_ORDER_NONE,
 	GDA_INPROC_ORDER_PLAIN,
 	GDA_INPROC_ORDER_RANDOM,
+	GDA_INPROC_ORDER_PCT,
 };
 
 /* Read GDA_ORDER. Return: 0 or -EINVAL, with the reason. */

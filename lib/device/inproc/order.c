@@ -13,11 +13,22 @@
 #include "inproc.h"
 #include "order.h"
 
-#define GDA_INPROC_RANDOM	"random:"
+/*
+ * How the choices of GDA_ORDER=pct are spread: a request keeps its priority until, once in so many
+ * choices for each change that is asked for, the one that was chosen gets the lowest.
+ */
+#define GDA_INPROC_PCT_SPAN	64U
+#define GDA_INPROC_PCT_DEPTH	3U
+#define GDA_INPROC_PCT_MAX	16U
 
 struct gda_inproc_order {
 	struct gda_order order;
 	u64 state;			/* of the sequence of choices */
+	/* of GDA_ORDER=pct, by place in order.slots */
+	u64 priority[GDA_ORDER_WINDOW];
+	u64 ticket[GDA_ORDER_WINDOW];	/* whose priority that is, plus 1 */
+	u64 lowest;			/* the last priority that a change gave */
+	u32 changes;			/* in GDA_INPROC_PCT_SPAN choices */
 };
 
 static u32 gda_inproc_queues;		/* atomic: queues that had an order */
@@ -32,16 +43,70 @@ static u64 gda_inproc_order_next(u64 *state)
 	return z ^ (z >> 31);
 }
 
+static u32 gda_inproc_order_below(struct gda_inproc_order *p, u32 n)
+{
+	return (u32)((gda_inproc_order_next(&p->state) >> 32) * n >> 32);
+}
+
 static u32 gda_inproc_order_choose(struct gda_order *o, u32 n)
 {
-	return (u32)((gda_inproc_order_next(o->arg) >> 32) * n >> 32);
+	return gda_inproc_order_below(o->arg, n);
+}
+
+/* The priority of the request in slot @at, which is drawn when it is asked for first. */
+static u64 gda_inproc_order_priority(struct gda_inproc_order *p, u32 at)
+{
+	u64 ticket = p->order.slots[at].ticket + 1;
+
+	if (p->ticket[at] != ticket) {
+		p->ticket[at] = ticket;
+		p->priority[at] = gda_inproc_order_next(&p->state) | 1ULL << 63;
+	}
+	return p->priority[at];
+}
+
+/*
+ * The request of the highest priority goes on (Burckhardt et al., ASPLOS 2010): a bug that needs few
+ * steps in one order is met more often than where each step is drawn anew.
+ */
+static u32 gda_inproc_order_pct(struct gda_order *o, u32 n)
+{
+	struct gda_inproc_order *p = o->arg;
+	u64 best = 0;
+	u32 i, at = 0;
+
+	if (o->parts)
+		return gda_inproc_order_below(p, n);
+	for (i = 0; i < n; i++) {
+		u64 priority = gda_inproc_order_priority(p, o->waiting[o->may[i]]);
+
+		if (priority > best) {
+			best = priority;
+			at = i;
+		}
+	}
+	if (gda_inproc_order_below(p, GDA_INPROC_PCT_SPAN) < p->changes)
+		p->priority[o->waiting[o->may[at]]] = --p->lowest;
+	return at;
+}
+
+/* Read the number behind @env's @prefix. Return: what is behind it, or NULL. */
+static const char *gda_inproc_order_number(const char *env, const char *prefix, u64 *number)
+{
+	size_t len = strlen(prefix);
+	char *end;
+
+	if (strncmp(env, prefix, len) || env[len] < '0' || env[len] > '9')
+		return NULL;
+	*number = strtoull(env + len, &end, 0);
+	return end;
 }
 
 int gda_inproc_order_init(struct gda_inproc_context *ctx)
 {
 	const char *env = secure_getenv("GDA_ORDER");
-	const size_t prefix = strlen(GDA_INPROC_RANDOM);
-	char *end = NULL;
+	u64 depth = GDA_INPROC_PCT_DEPTH;
+	const char *end;
 
 	if (!env || !*env)
 		return 0;
@@ -49,12 +114,18 @@ int gda_inproc_order_init(struct gda_inproc_context *ctx)
 	if (!strcmp(env, "plain"))
 		return 0;
 	ctx->order = GDA_INPROC_ORDER_RANDOM;
-	if (!strncmp(env, GDA_INPROC_RANDOM, prefix) && env[prefix] >= '0' && env[prefix] <= '9')
-		ctx->order_seed = strtoull(env + prefix, &end, 0);
-	if (end && !*end)
+	end = gda_inproc_order_number(env, "random:", &ctx->order_seed);
+	if (!end) {
+		ctx->order = GDA_INPROC_ORDER_PCT;
+		end = gda_inproc_order_number(env, "pct:", &ctx->order_seed);
+		if (end && *end)
+			end = gda_inproc_order_number(end, ":", &depth);
+	}
+	ctx->order_depth = (u32)depth;
+	if (end && !*end && depth && depth <= GDA_INPROC_PCT_MAX)
 		return 0;
-	return gda_because(-EINVAL, "GDA_ORDER=%s is neither plain nor " GDA_INPROC_RANDOM
-			   "SEED: unset it, or correct it", env);
+	return gda_because(-EINVAL, "GDA_ORDER=%s is none of plain, random:SEED and pct:SEED[:DEPTH] "
+			   "(a depth of 1 to %u): unset it, or correct it", env, GDA_INPROC_PCT_MAX);
 }
 
 int gda_inproc_order_create(struct gda_inproc_context *ctx, struct gda_inproc_qp *qp)
@@ -72,9 +143,15 @@ int gda_inproc_order_create(struct gda_inproc_context *ctx, struct gda_inproc_qp
 	o->state = gda_inproc_order_next(&o->state) +
 		   __atomic_fetch_add(&gda_inproc_queues, 1, __ATOMIC_RELAXED);
 	o->state = gda_inproc_order_next(&o->state);
-	o->order.arg = &o->state;
+	o->order.arg = o;
+	o->order.split = GDA_ORDER_SPLIT_ALL;
 	if (ctx->order == GDA_INPROC_ORDER_RANDOM)
 		o->order.choose = gda_inproc_order_choose;
+	if (ctx->order == GDA_INPROC_ORDER_PCT) {
+		o->order.choose = gda_inproc_order_pct;
+		o->lowest = 1ULL << 63;
+		o->changes = ctx->order_depth - 1;
+	}
 	q->order = &o->order;
 	qp->flight = &o->order.flight;
 	return 0;

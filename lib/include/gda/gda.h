@@ -28,9 +28,11 @@
  *   gda_relax().
  * - %GDA_INPROC_WORKERS in the environment is the number of threads per context, 1 to 16;
  *   gda_open() is -EINVAL for any other value.
- * - %GDA_ORDER in the environment, "random:SEED", makes each queue execute its requests in a random
- *   legal order: a request other than a get may pass earlier gets. The same seed gives the same
- *   order. "plain" is the order without it; gda_open() is -EINVAL for any other value.
+ * - %GDA_ORDER in the environment, "random:SEED" or "pct:SEED[:DEPTH]", makes each queue execute its
+ *   requests in an order that is drawn, of those that are legal: a request other than a get may pass
+ *   earlier gets, what a get or an atomic returns may land late, and the bytes of a put land in any
+ *   order. The same seed gives the same choices. "plain" is the order without it; gda_open() is
+ *   -EINVAL for any other value.
  *
  * Structures begin with their size, which the caller sets to sizeof() of the structure that it
  * was compiled with:
