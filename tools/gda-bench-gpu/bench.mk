@@ -24,10 +24,10 @@ $(GPU_OUT)/paths_efa: selftests/gpu/paths.cu $(GPU_HEADERS) tools/gda-bench-gpu/
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCC_FLAGS) -DGDA_WQE_EFA -o $@ $<
 
-$(GPU_OUT)/courier: selftests/gpu/courier.cu $(wildcard tools/gda-bench-gpu/*.cuh) $(GPU_HEADERS) \
-		tools/gda-bench-gpu/bench.mk
+$(GPU_OUT)/courier: selftests/gpu/courier.cu tools/gda-bench-gpu/efa.cu $(wildcard tools/gda-bench-gpu/*.cuh) \
+		$(GPU_HEADERS) tools/gda-bench-gpu/bench.mk
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCC_FLAGS) -o $@ $<
+	$(NVCC) $(NVCC_FLAGS) -o $@ $(filter %.cu,$^)
 
 # Their ranks need the library, and their tables of tests C++20.
 $(addprefix $(GPU_OUT)/,copy gin shmem async dpa words efa): $(GPU_OUT)/%: selftests/gpu/%.cu $(GPU_HEADERS) \
