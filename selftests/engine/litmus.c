@@ -124,6 +124,8 @@ static u64 done(struct world *w)
 
 static bool enabled(struct world *w, const struct litmus_step *s)
 {
+	if (s->op == LITMUS_UNTIL)
+		return *word(w, s->local) == s->n;
 	return s->op != LITMUS_END && (s->op != LITMUS_WAIT || done(w) >> s->n & 1);
 }
 
@@ -132,6 +134,7 @@ static void step(struct world *w, const struct litmus_step *s)
 	switch (s->op) {
 	case LITMUS_END:
 	case LITMUS_WAIT:
+	case LITMUS_UNTIL:
 		break;
 	case LITMUS_LOAD:
 		w->outcome[s->n] = (char)('0' + *word(w, s->local));

@@ -28,6 +28,7 @@ enum litmus_op {
 	LITMUS_ADD,			/* add @n to @remote, the old value to @local */
 	/* steps of a processor */
 	LITMUS_WAIT,			/* until post number @n is done */
+	LITMUS_UNTIL,			/* ... until @local is @n */
 	LITMUS_LOAD,			/* @local, which may be any word, to register @n */
 	LITMUS_STORE,			/* @n to @local */
 	LITMUS_IMMS,			/* how many immediates have arrived, to register @n */

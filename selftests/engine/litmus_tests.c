@@ -19,6 +19,7 @@
 #define GET(l, r)	{ LITMUS_GET, l, r, 1 }
 #define ADD(l, r)	{ LITMUS_ADD, l, r, 1 }
 #define WAIT(post)	{ LITMUS_WAIT, 0, 0, post }
+#define UNTIL(x, v)	{ LITMUS_UNTIL, x, 0, v }
 #define LOAD(reg, x)	{ LITMUS_LOAD, x, 0, reg }
 #define STORE(x, v)	{ LITMUS_STORE, x, 0, v }
 #define IMMS(reg)	{ LITMUS_IMMS, 0, 0, reg }
@@ -129,6 +130,39 @@ const struct litmus litmus_tests[] = {
 	  { PUT('a', 'p'), WAIT(0), STORE('h', 1) },
 	  { LOAD(0, 'h'), LOAD(1, 'p') },
 	  "00 01 11", "00 01 11" },
+	/* mistakes that are made again and again, each with what is right */
+	{ "a slot given back behind a get", "a1p3",
+	  { GET('b', 'p'), PUT('a', 'q'), WAIT(0), WAIT(1), LOAD(0, 'b') },
+	  { UNTIL('q', 1), STORE('p', 7) },
+	  "3 7", "3 7" },
+	{ "... fenced", "a1p3",
+	  { GET('b', 'p'), FENCED('a', 'q'), WAIT(0), WAIT(1), LOAD(0, 'b') },
+	  { UNTIL('q', 1), STORE('p', 7) },
+	  "3", NULL },
+	{ "... when the get is done", "a1p3",
+	  { GET('b', 'p'), WAIT(0), PUT('a', 'q'), WAIT(1), LOAD(0, 'b') },
+	  { UNTIL('q', 1), STORE('p', 7) },
+	  "3", "3" },
+	{ "a flag in the last word of a message", "a5b1",
+	  { PUT2('a', 'p') },
+	  { UNTIL('q', 1), LOAD(0, 'p') },
+	  "0 5", "0 5" },
+	{ "... in a put of its own", "a5b1",
+	  { PUT('a', 'p'), PUT('b', 'q') },
+	  { UNTIL('q', 1), LOAD(0, 'p') },
+	  "5", "0 5" },
+	{ "... when the message is done", "a5b1",
+	  { PUT('a', 'p'), WAIT(0), PUT('b', 'q') },
+	  { UNTIL('q', 1), LOAD(0, 'p') },
+	  "5", "5" },
+	{ "a lock released behind an atomic on what it guards", "a1p3",
+	  { ADD('b', 'p'), PUT('a', 'q'), WAIT(0), WAIT(1), LOAD(1, 'b') },
+	  { UNTIL('q', 1), LOAD(0, 'p'), LOAD(2, 'b') },
+	  "430 433", NULL },
+	{ "messages that are counted", "a1",
+	  { PUT('a', 'p'), PUT('a', 'q'), IMM('a', 'r') },
+	  { IMMS(0), LOAD(1, 'p'), LOAD(2, 'q') },
+	  "000 001 010 011 111", "000 001 010 011 100 101 110 111" },
 };
 
 const u32 litmus_ntests = sizeof(litmus_tests) / sizeof(litmus_tests[0]);
