@@ -6,7 +6,7 @@
 #   uapi            <linux/types.h>, <linux/ioctl.h>, <gda/...> of uapi
 #   engine          "gda_os.h", its own headers, the table of dialects by path, <gda/...> of uapi, and
 #                   <gda/work.h>, <gda/flight.h>: what an executor sees of work; no __KERNEL__
-#   engine/control  the same, and "engine.h"
+#   engine/control  the same, and "engine.h", "access.h" and "counter.h"
 #   engine/fabric   its own header, "gda_fabric_os.h", of which gda_ib and lib/device/verbs have one
 #                   each, <gda/flight.h>, <gda/...> of uapi
 #   gda_core        the kernel, its own headers, engine, kmod/include, uapi; names no symbol of
@@ -113,7 +113,8 @@ allow engine "${engine[@]}" < <(
 	echo @own; headers gda/work.h gda/flight.h $uapi)
 pick '^engine/control/'
 # shellcheck disable=SC2086
-allow control "${list[@]}" < <(echo '"(gda_os|engine)\.h"'; echo @own; headers $uapi)
+allow control "${list[@]}" < <(
+	echo '"(gda_os|engine|access|counter)\.h"'; echo @own; headers $uapi)
 engine+=("${list[@]}")
 ban_code "__KERNEL__ in the engine" '__KERNEL__' "${engine[@]}"
 forbidden='(k|kv|kvm|v)?[mz]alloc|free|kfree|mutex_|spin_|pthread_|schedule|usleep|msleep'
@@ -177,7 +178,7 @@ for part in inproc copier; do
 	# shellcheck disable=SC2086
 	[ ${#list[@]} = 0 ] || allow "lib/device/$part" "${list[@]}" < <(
 		echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'
-		echo '"(gda_internal|gda_os|waiter|engine|access|flight|order|inproc)\.h"'
+		echo '"(gda_internal|gda_os|waiter|engine|access|counters?|flight|order|inproc)\.h"'
 		echo '"(ah|connect|create|event|mr|qp_refs|query|record|request|sweep)\.h"'
 		echo @own; headers $uapi $public)
 done
