@@ -452,10 +452,10 @@ int gda_exec_fetch(struct gda_engine_qp *q, const struct gda_exec_scope *scope, 
 	return 1;
 }
 
-int gda_exec_land(struct gda_engine_qp *q, const struct gda_exec_scope *scope, const u64 *value)
+int gda_exec_land(struct gda_engine_qp *q, const u64 *value)
 {
 	struct gda_exec_mems mems;
-	int ret = gda_exec_check(q, &q->work, scope->peer, &mems);
+	int ret = gda_exec_check_local(q, &q->work, true, &mems);
 
 	if (ret)
 		return ret;

@@ -31,10 +31,6 @@ int gda_exec_not_ready(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 	return 0;
 }
 
-/*
- * Deliver the immediate once the write is done: it is ordered behind the bytes, which the push
- * releases. Return: as gda_exec().
- */
 int gda_exec_push_imm(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 {
 	struct gda_engine_qp *peer = scope->peer;
@@ -61,10 +57,6 @@ int gda_exec_push_imm(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 	return 1;
 }
 
-/*
- * A fence by reading: order earlier work's stores before, and load the first byte. That read makes
- * a device's posted writes arrive. Return: 1 or gda_exec_fail().
- */
 int gda_exec_dump(const struct gda_engine_qp *q, const struct gda_exec_mems *mems)
 {
 	void *ptr;
@@ -88,10 +80,6 @@ static noinline int gda_exec_wait(struct gda_engine_qp *q, struct gda_exec_scope
 	return ret;
 }
 
-/*
- * A WAIT, or a write or read of no bytes. Its keys are not looked at (InfiniBand C9-88), but the
- * responder has to be there. Return: as gda_exec().
- */
 int gda_exec_count(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 {
 	u8 op = q->work.op;
@@ -110,4 +98,3 @@ int gda_exec_count(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 		gda_exec_arrived(op, scope->peer);
 	return ret;
 }
-

@@ -81,8 +81,7 @@ static __always_inline void gda_exec_move(struct gda_engine_qp *q, u8 op, void *
 }
 
 /* Does the peer have a CQ for the immediate, if the work request has one? */
-static inline int gda_exec_check_imm(const struct gda_work *w,
-					      const struct gda_engine_qp *peer)
+static inline int gda_exec_check_imm(const struct gda_work *w, const struct gda_engine_qp *peer)
 {
 	if (w->op == GDA_OP_WRITE_IMM && unlikely(!peer->recv_cq))
 		return gda_exec_fail(GDA_CLASS_INVALID_REQUEST, GDA_CAUSE_RECV);
@@ -137,12 +136,13 @@ int gda_exec_fetch(struct gda_engine_qp *q, const struct gda_exec_scope *scope, 
 /**
  * gda_exec_land - store what a read or an atomic returns
  * @q: the queue, for which gda_exec_fetch() returned 1
- * @scope: of this visit
  * @value: from gda_exec_fetch()
+ *
+ * Only the local segment is checked again: the responder has done its part.
  *
  * Return: 1, or -GDA_STATUS().
  */
-int gda_exec_land(struct gda_engine_qp *q, const struct gda_exec_scope *scope, const u64 *value);
+int gda_exec_land(struct gda_engine_qp *q, const u64 *value);
 
 /**
  * gda_exec_part - move some bytes of a write, without counting it or giving an immediate

@@ -217,7 +217,7 @@ static int gda_order_fetch(struct gda_order *o, struct gda_order_slot *s,
 	int ret;
 
 	if (s->fetched)
-		return gda_exec_land(o->q, scope, s->value);
+		return gda_exec_land(o->q, s->value);
 	ret = gda_exec_fetch(o->q, scope, s->value);
 	s->fetched = ret > 0;
 	return ret < 0 ? ret : 0;

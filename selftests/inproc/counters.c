@@ -231,19 +231,6 @@ TEST_F(counters, Q6_rewritten_while_counting)
 	EXPECT_TRUE(soon(&self->value[1], 0, rounds + 1));
 }
 
-static bool fails(struct gda_qp *qp)
-{
-	struct gda_qp_query q = { .size = sizeof(q) };
-	uint64_t end = gda_clock_ns() + S_TIMEOUT_NS;
-
-	do {
-		if (gda_qp_query(qp, &q))
-			return false;
-		gda_yield();
-	} while (q.state != GDA_QP_ERROR && gda_clock_ns() < end);
-	return q.state == GDA_QP_ERROR && q.vendor == GDA_CAUSE_QUEUE;
-}
-
 /* Post until it fails, or @n times. Return: how many puts ended well. */
 static uint64_t put_until(FIXTURE_DATA(counters) *self, uint64_t n)
 {
@@ -269,7 +256,7 @@ TEST_F(counters, Q6_deregistered_while_counting)
 	done = put_until(self, 1000);
 	EXPECT_LE(1, done);
 	EXPECT_GT(1000, done);
-	EXPECT_TRUE(fails(self->end[0].qp));
+	EXPECT_TRUE(s_fails_by_queue(self->end[0].qp));
 	EXPECT_EQ(0x5a5a5a5a5a5a5a5aULL, load(&self->value[0], 0));
 	EXPECT_EQ(1 + done, counts(self->sent).value);
 	EXPECT_TRUE(soon(&self->value[1], 0, 1 + done));
@@ -290,7 +277,7 @@ TEST_F(counters, Q6_deregistered_where_it_arrives)
 	self->value[1].mr = NULL;
 	memset(self->value[1].addr, 0x5a, LEN);
 	ASSERT_OK(put(self));
-	EXPECT_TRUE(fails(self->end[1].qp));
+	EXPECT_TRUE(s_fails_by_queue(self->end[1].qp));
 	EXPECT_EQ(0x5a5a5a5a5a5a5a5aULL, load(&self->value[1], 0));
 	EXPECT_EQ(2, counts(self->arrived).value);
 	EXPECT_TRUE(soon(&self->value[0], 0, 2));
@@ -312,7 +299,7 @@ TEST_F(counters, Q6_deregistered_at_any_moment)
 		memset(self->value[0].addr, 0x5a, LEN);
 		put_until(self, 1000);
 		ASSERT_EQ(0x5a5a5a5a5a5a5a5aULL, load(&self->value[0], 0));
-		ASSERT_TRUE(fails(self->end[0].qp));
+		ASSERT_TRUE(s_fails_by_queue(self->end[0].qp));
 		gda_qp_destroy(self->end[0].qp);
 		gda_qp_destroy(self->end[1].qp);
 		self->end[0].qp = NULL;

@@ -195,19 +195,6 @@ TEST_F(fault, other_queues_go_on)
 	close(fd);
 }
 
-static bool fails_by_queue(struct gda_qp *qp)
-{
-	struct gda_qp_query q = { .size = sizeof(q) };
-	uint64_t end = gda_clock_ns() + S_TIMEOUT_NS;
-
-	do {
-		if (gda_qp_query(qp, &q))
-			return false;
-		gda_yield();
-	} while (q.state != GDA_QP_ERROR && gda_clock_ns() < end);
-	return q.state == GDA_QP_ERROR && q.vendor == GDA_CAUSE_QUEUE;
-}
-
 /* A word of a counter: the queue fails for it, no count is lost, and queues that share it go on. */
 TEST_F(fault, Q6_a_word_of_a_counter)
 {
@@ -236,13 +223,13 @@ TEST_F(fault, Q6_a_word_of_a_counter)
 		for (done = 1; done < 1000 && !gda_wait(v, gda_nop(v, 0), 0); done++)
 			;
 		EXPECT_GT(1000, done);
-		EXPECT_TRUE(fails_by_queue(q)) TH_LOG("way %d", way);
+		EXPECT_TRUE(s_fails_by_queue(q)) TH_LOG("way %d", way);
 		EXPECT_EQ(done, gda_counter_memory(c)->value);
 		EXPECT_OK(gda_qp_destroy(q));
 		/* its counter is not stuck: the next queue that counts there fails alike */
 		ASSERT_OK(gda_qp_create(a->ctx, &qp, &q));
 		ASSERT_OK(s_connect(q, q));
-		EXPECT_TRUE(fails_by_queue(q)) TH_LOG("way %d", way);
+		EXPECT_TRUE(s_fails_by_queue(q)) TH_LOG("way %d", way);
 		EXPECT_OK(gda_qp_destroy(q));
 		EXPECT_OK(gda_counter_destroy(c));
 		EXPECT_OK(gda_mr_dereg(gone.mr));

@@ -266,4 +266,18 @@ static inline bool s_fabric(struct gda_context *ctx)
 		SKIP(return, "the device does not see its peers");		\
 } while (0)
 
+/* Does the queue fail for GDA_CAUSE_QUEUE, in good time? */
+static inline bool s_fails_by_queue(struct gda_qp *qp)
+{
+	struct gda_qp_query q = { .size = sizeof(q) };
+	uint64_t end = gda_clock_ns() + S_TIMEOUT_NS;
+
+	do {
+		if (gda_qp_query(qp, &q))
+			return false;
+		gda_yield();
+	} while (q.state != GDA_QP_ERROR && gda_clock_ns() < end);
+	return q.state == GDA_QP_ERROR && q.vendor == GDA_CAUSE_QUEUE;
+}
+
 #endif /* GDA_SUITE_H */
